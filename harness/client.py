@@ -1,0 +1,167 @@
+"""The client interface: what the harness asks of an implementation under test.
+
+``docs/reference/client-protocol.md`` is the contract; this module is its Python form. An in-process client is a class
+with a method per operation it has (see :class:`Client`); an out-of-process one speaks the same over JSON Lines. In
+Python, ``bytes`` values are real ``bytes``; everything else is the JSON value of the contract.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final, Literal, Protocol
+
+PROTOCOL_VERSION: Final = 1
+ErrorClass = Literal["refused", "protocol", "connection", "timeout", "internal"]
+ERROR_CLASSES: Final[tuple[ErrorClass, ...]] = ("refused", "protocol", "connection", "timeout", "internal")
+
+ALWAYS: Final = ("hello", "state", "bye")
+PURE: Final = (
+    "encode_request",
+    "decode_request",
+    "encode_reply",
+    "decode_reply",
+    "encode_metadata",
+    "decode_metadata",
+    "format_key",
+    "parse_key",
+    "chunk_keys",
+    "token_hashes",
+    "pack_layout",
+    "unpack_layout",
+)
+CONNECTED: Final = ("connect", "put", "get", "exist", "health", "list", "close")
+OPERATIONS: Final = (*PURE, *CONNECTED)
+"""Operations that a client may declare in ``hello``."""
+
+
+class Client(Protocol):
+    """An in-process client: ``hello`` and a method named after each operation that it declares.
+
+    Each method takes the members of ``args`` as keyword arguments and returns the members of ``ok``. It raises
+    :class:`MissError` for a miss, :class:`UnsupportedError`, or :class:`ClientError`; any other exception counts as an
+    error of class ``internal``. Unknown keyword arguments must be accepted and ignored.
+    """
+
+    def hello(self, *, protocol: int, scratch: str, **_: Any) -> Mapping[str, Any]:
+        """Name, version, language, operations and releases of the client."""
+
+
+class MissError(Exception):
+    """A ``get`` found nothing that matches what was expected."""
+
+
+class UnsupportedError(Exception):
+    """The client does not implement the operation; the message says why."""
+
+
+class ClientError(Exception):
+    """An operation failed; ``kind`` is one of the error classes of the contract."""
+
+    def __init__(self, kind: ErrorClass, message: str) -> None:
+        super().__init__(message)
+        self.kind: ErrorClass = kind
+
+
+@dataclass(frozen=True)
+class Ok:
+    """A result: the members of ``ok``, bytes decoded."""
+
+    values: Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class Miss:
+    """The answer of a ``get`` that found nothing."""
+
+
+@dataclass(frozen=True)
+class Unsupported:
+    """The client says that it does not implement this."""
+
+    reason: str
+
+
+@dataclass(frozen=True)
+class Error:
+    """The client says that the operation failed."""
+
+    kind: ErrorClass
+    message: str
+
+
+Answer = Ok | Miss | Unsupported | Error
+
+
+@dataclass(frozen=True)
+class Description:
+    """What a client said of itself in ``hello``."""
+
+    name: str
+    version: str
+    language: str
+    operations: Sequence[str]
+    releases: Sequence[str]
+    issues: str | None = None
+    concurrent: bool = False
+
+
+class ClientFailure(Exception):
+    """The client did not answer as the contract demands; ``stderr`` is the end of what it wrote there."""
+
+    def __init__(self, message: str, *, stderr: str = "") -> None:
+        super().__init__(message)
+        self.stderr = stderr
+
+
+class ClientHang(ClientFailure):
+    """No answer before the deadline."""
+
+
+class ClientCrash(ClientFailure):
+    """The client's process ended; the message names the exit status or signal."""
+
+
+class AdapterFault(ClientFailure):
+    """The adapter broke the contract: a line that is no JSON, does not fit the schema, or answers another request."""
+
+
+class ClientUnavailable(ClientFailure):
+    """The client could not be started at all: the specification is wrong or the command is missing."""
+
+
+class Session(Protocol):
+    """A running client, whatever the transport. Calls are made from one thread at a time."""
+
+    description: Description
+
+    def call(self, op: str, args: Mapping[str, Any], *, deadline: float) -> Answer:
+        """One operation; ``deadline`` in seconds.
+
+        Raises:
+            ClientHang, ClientCrash, AdapterFault: after which the next call starts a fresh client.
+        """
+
+    @property
+    def stderr(self) -> str:
+        """The end of what the client wrote to standard error since :meth:`mark`."""
+
+    def mark(self) -> None:
+        """Begin a new stretch of standard error."""
+
+    def stop(self) -> None:
+        """End the client; never raises, never waits longer than a few seconds."""
+
+
+@dataclass
+class Budget:
+    """Time limits of one client, in seconds."""
+
+    start: float = 30.0
+    call: float = 15.0
+    stop: float = 3.0
+    extra: dict[str, float] = field(default_factory=dict)
+
+    def for_operation(self, op: str) -> float:
+        """The deadline of one operation."""
+        return self.extra.get(op, self.call)

@@ -1,0 +1,1 @@
+"""The LMCache protocols as data and pure functions: no sockets, no files, no torch."""

@@ -1,0 +1,163 @@
+"""Chunk keys: how a list of tokens becomes the keys under which its KV cache is stored.
+
+Source: ``lmcache.v1.token_database.ChunkedTokenDatabase`` of each release.
+"""
+
+from __future__ import annotations
+
+import array
+import hashlib
+import sys
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from wire.errors import EncodeError
+from wire.hashes import DIGESTS, ChainInput, digest_as_int, tuple_hash
+from wire.keys import CacheKey, ChunkHash, format_key
+from wire.release import RangeTable, Release
+
+TEXT_ALGORITHM = "sha256_hex"
+"""Our name for the one algorithm that releases before 0.3.3 have."""
+
+Third = Literal["text chain", "absent", "none", "empty tuple"]
+
+
+@dataclass(frozen=True)
+class ChunkChain:
+    """How the hash of one chunk depends on the hash before it."""
+
+    third: Third
+    """The third element of what is hashed."""
+    folds: bool
+    """Digests become integers (their first 8 bytes, big-endian) at every step, the starting hash included."""
+    saves_unfull_chunk: bool
+    """The default for a last chunk that is not full."""
+
+
+CHUNK_CHAINS = RangeTable(
+    "chunk chain",
+    ("0.3.1", ChunkChain("text chain", folds=False, saves_unfull_chunk=True)),
+    ("0.3.3", ChunkChain("absent", folds=False, saves_unfull_chunk=True)),
+    ("0.3.4", ChunkChain("none", folds=False, saves_unfull_chunk=True)),
+    ("0.3.11", ChunkChain("none", folds=False, saves_unfull_chunk=False)),
+    ("0.4.1", ChunkChain("empty tuple", folds=False, saves_unfull_chunk=False)),
+    ("0.4.6", ChunkChain("empty tuple", folds=True, saves_unfull_chunk=False)),
+)
+
+
+@dataclass(frozen=True)
+class Chunk:
+    """Tokens ``start`` to ``end`` (excluded) of a request, and the hash that names them."""
+
+    start: int
+    end: int
+    chunk_hash: ChunkHash
+
+
+def chunk_hashes(
+    release: Release,
+    tokens: Sequence[int],
+    *,
+    chunk_size: int,
+    algorithm: str = "builtin",
+    none_hash: ChunkHash = 0,
+    save_unfull_chunk: bool | None = None,
+    skip: int = 0,
+    hash_of_none: int | None = None,
+) -> list[Chunk]:
+    """The chunks of a token list with their chained hashes.
+
+    ``skip`` leading tokens are masked out: their chunks are hashed and left out of the answer. ``hash_of_none`` is what
+    ``hash(None)`` gives in the process that is modelled; ``builtin`` chains of 0.3.4 to 0.3.15 depend on it.
+
+    Raises:
+        EncodeError: ``skip`` is no multiple of ``chunk_size``, the algorithm is unknown for the release, or the keys
+            depend on ``hash(None)`` and it is not given.
+    """
+    if skip % chunk_size:
+        raise EncodeError(f"{skip} masked tokens are no multiple of the chunk size {chunk_size}")
+    chain = CHUNK_CHAINS[release]
+    keep = chain.saves_unfull_chunk if save_unfull_chunk is None else save_unfull_chunk
+    end = len(tokens) if keep else len(tokens) - len(tokens) % chunk_size
+    pieces = [tokens[start : start + chunk_size] for start in range(0, end, chunk_size)]
+    if chain.third == "text chain":
+        hashes: Iterator[ChunkHash] = _text_chain(release, pieces, algorithm)
+    else:
+        hashes = _tuple_chain(release, chain, pieces, algorithm, none_hash, hash_of_none)
+    return [
+        Chunk(index * chunk_size, index * chunk_size + len(pieces[index]), value)
+        for index, value in enumerate(hashes)
+        if index * chunk_size >= skip
+    ]
+
+
+def chunk_keys(release: Release, identity: CacheKey, chunks: Sequence[Chunk]) -> list[str]:
+    """The key string of each chunk; ``identity`` gives all of the key but the hash.
+
+    Raises:
+        EncodeError: the release cannot write such a key.
+    """
+    return [
+        format_key(
+            release,
+            CacheKey(
+                identity.model,
+                identity.world_size,
+                identity.worker_id,
+                chunk.chunk_hash,
+                identity.dtype,
+                identity.fmt,
+                identity.layer,
+                identity.tags,
+            ),
+        )
+        for chunk in chunks
+    ]
+
+
+def _text_chain(release: Release, pieces: Sequence[Sequence[int]], algorithm: str) -> Iterator[str]:
+    if algorithm != TEXT_ALGORITHM:
+        raise EncodeError(f"lmcache {release} has one algorithm, {TEXT_ALGORITHM}, not {algorithm!r}")
+    previous = ""
+    for piece in pieces:
+        words = array.array("I", piece)
+        if sys.byteorder == "big":
+            words.byteswap()
+        previous = hashlib.sha256(previous.encode("ascii") + words.tobytes()).hexdigest()
+        yield previous
+
+
+def _tuple_chain(
+    release: Release,
+    chain: ChunkChain,
+    pieces: Sequence[Sequence[int]],
+    algorithm: str,
+    none_hash: ChunkHash,
+    hash_of_none: int | None,
+) -> Iterator[ChunkHash]:
+    if algorithm == "builtin" and chain.third == "none" and hash_of_none is None:
+        raise EncodeError(
+            f"builtin chunk keys of lmcache {release} contain hash(None), which differs from process to process "
+            "before CPython 3.12; they cannot be derived without that value"
+        )
+    if algorithm != "builtin" and algorithm not in DIGESTS:
+        raise EncodeError(f"unknown hash algorithm {algorithm!r}; known: builtin, {', '.join(DIGESTS)}")
+    digests_stay_bytes = isinstance(none_hash, bytes)
+    previous: ChunkHash = _fold(chain, none_hash)
+    for piece in pieces:
+        value: ChainInput = (previous, tuple(piece), *_third_elements(chain))
+        if algorithm == "builtin":
+            previous = tuple_hash(value, hash_of_none=hash_of_none or 0)
+        else:
+            digest = DIGESTS[algorithm](value)
+            previous = _fold(chain, digest if digests_stay_bytes else digest_as_int(algorithm, digest))
+        yield previous
+
+
+def _third_elements(chain: ChunkChain) -> tuple[object, ...]:
+    return {"absent": (), "none": (None,), "empty tuple": ((),)}[chain.third]
+
+
+def _fold(chain: ChunkChain, value: ChunkHash) -> ChunkHash:
+    return int.from_bytes(value[:8], "big") if chain.folds and isinstance(value, bytes) else value

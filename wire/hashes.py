@@ -1,0 +1,121 @@
+"""Hash functions behind chunk keys, and the hash of tokens of the multiprocess server.
+
+Source: CPython 3.8 to 3.13 (tuple and integer hash, ``Objects/tupleobject.c``), ``vllm.utils.hashing`` and
+``lmcache.v1.multiprocess.token_hasher``.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import pickle
+import struct
+from collections.abc import Callable, Mapping, Sequence
+from types import MappingProxyType
+from typing import Final
+
+import cbor2
+import xxhash
+from blake3 import blake3
+
+ChainInput = tuple[object, ...]
+"""What a chain hashes: prefix hash, tuple of tokens and, from 0.3.4, a third element."""
+
+Digest = Callable[[ChainInput], bytes]
+
+_MASK: Final = (1 << 64) - 1
+_MERSENNE: Final = (1 << 61) - 1
+_PRIME_1: Final = 11400714785074694791
+_PRIME_2: Final = 14029467366897019727
+_PRIME_5: Final = 2870177450012600261
+
+
+def tuple_hash(value: ChainInput, *, hash_of_none: int = 0) -> int:
+    """CPython's hash of a tuple of integers, None and such tuples, signed 64-bit, without calling ``hash``.
+
+    Integers hash modulo 2^61 - 1, and tuples by the xxHash-derived mixing of CPython 3.8 and later. ``hash(None)`` is an
+    address before CPython 3.12, so the caller gives it.
+
+    Raises:
+        TypeError: an element is of another type.
+    """
+    accumulator = _PRIME_5
+    for element in value:
+        lane = _element_hash(element, hash_of_none) & _MASK
+        accumulator = (accumulator + lane * _PRIME_2) & _MASK
+        accumulator = ((accumulator << 31) | (accumulator >> 33)) & _MASK
+        accumulator = accumulator * _PRIME_1 & _MASK
+    accumulator = (accumulator + (len(value) ^ (_PRIME_5 ^ 3527539))) & _MASK
+    if accumulator == _MASK:
+        accumulator = 1546275796
+    return _signed(accumulator)
+
+
+def _element_hash(element: object, hash_of_none: int) -> int:
+    if isinstance(element, int):
+        magnitude = abs(element) % _MERSENNE
+        result = -magnitude if element < 0 else magnitude
+        return -2 if result == -1 else result
+    if element is None:
+        return hash_of_none
+    if isinstance(element, tuple):
+        return tuple_hash(element, hash_of_none=hash_of_none)
+    raise TypeError(f"no portable hash for {type(element).__name__}")
+
+
+def _signed(value: int) -> int:
+    return value - (1 << 64) if value >> 63 else value
+
+
+def _sha256_cbor(value: ChainInput) -> bytes:
+    return hashlib.sha256(cbor2.dumps(value, canonical=True)).digest()
+
+
+def _sha256_pickle(value: ChainInput) -> bytes:
+    return hashlib.sha256(pickle.dumps(value, protocol=pickle.HIGHEST_PROTOCOL)).digest()
+
+
+def _xxhash_cbor(value: ChainInput) -> bytes:
+    return xxhash.xxh3_128_digest(cbor2.dumps(value, canonical=True))
+
+
+def _xxhash_pickle(value: ChainInput) -> bytes:
+    return xxhash.xxh3_128_digest(pickle.dumps(value, protocol=pickle.HIGHEST_PROTOCOL))
+
+
+DIGESTS: Final[Mapping[str, Digest]] = MappingProxyType(
+    {
+        "sha256_cbor": _sha256_cbor,
+        "sha256_cbor_64bit": _sha256_cbor,
+        "sha256": _sha256_pickle,
+        "xxhash": _xxhash_pickle,
+        "xxhash_cbor": _xxhash_cbor,
+    }
+)
+"""vLLM's hash functions by the name that ``pre_caching_hash_algorithm`` takes; the two CBOR names are aliases.
+
+``sha256`` and ``xxhash`` hash a pickle and so hold for one Python version only.
+"""
+
+
+def digest_as_int(algorithm: str, digest: bytes) -> int:
+    """A digest as vLLM 0.10 returned it: a big-endian integer, of which ``sha256_cbor_64bit`` kept the low 64 bits."""
+    value = int.from_bytes(digest, "big")
+    return value & _MASK if algorithm.startswith("sha256_cbor") else value
+
+
+NONE_TOKEN_HASH: Final = blake3(struct.pack(">QI", 0, 0)).digest()
+"""What a chain of token hashes starts from: blake3 of eight zero bytes and one zero uint32."""
+
+
+def token_hashes(tokens: Sequence[int], chunk_size: int) -> list[bytes]:
+    """Hashes of the full chunks of a token list as the multiprocess server makes them, 32 bytes each.
+
+    blake3 over the previous digest and the tokens as big-endian uint32; a partial last chunk has none.
+    """
+    previous = NONE_TOKEN_HASH
+    hashes = []
+    for start in range(0, len(tokens) - chunk_size + 1, chunk_size):
+        chunk = tokens[start : start + chunk_size]
+        previous = blake3(previous + struct.pack(f">{chunk_size}I", *chunk)).digest()
+        hashes.append(previous)
+    return hashes

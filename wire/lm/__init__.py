@@ -1,0 +1,1 @@
+"""The ``lm://`` remote store: fixed little-endian structs over TCP."""
