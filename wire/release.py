@@ -31,9 +31,7 @@ class Release:
         try:
             version = Version(text.strip())
         except InvalidVersion:
-            raise UnknownReleaseError(
-                f"{text!r} is not a version of lmcache; give one such as {KNOWN_RELEASES[-1]}"
-            ) from None
+            raise UnknownReleaseError(f"{text!r} is not a version of lmcache; give one such as {KNOWN_RELEASES[-1]}") from None
         release = cls(str(version))
         if version < Version(KNOWN_RELEASES[0]):
             raise UnknownReleaseError(

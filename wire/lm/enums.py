@@ -11,9 +11,7 @@ from typing import Final
 
 from wire.errors import DecodeError, EncodeError
 
-COMMANDS: Final[Mapping[str, int]] = MappingProxyType(
-    {"PUT": 1, "GET": 2, "EXIST": 3, "LIST": 4, "HEALTH": 5}
-)
+COMMANDS: Final[Mapping[str, int]] = MappingProxyType({"PUT": 1, "GET": 2, "EXIST": 3, "LIST": 4, "HEALTH": 5})
 CODES: Final[Mapping[str, int]] = MappingProxyType({"SUCCESS": 200, "FAIL": 400})
 FORMATS: Final[Mapping[str, int]] = MappingProxyType(
     {
@@ -28,9 +26,7 @@ FORMATS: Final[Mapping[str, int]] = MappingProxyType(
         "HS_TD": 8,
     }
 )
-LOCATIONS: Final[Mapping[str | None, int]] = MappingProxyType(
-    {None: 0, "LocalCPUBackend": 1, "LocalDiskBackend": 2}
-)
+LOCATIONS: Final[Mapping[str | None, int]] = MappingProxyType({None: 0, "LocalCPUBackend": 1, "LocalDiskBackend": 2})
 DTYPES: Final[Mapping[str | None, int]] = MappingProxyType(
     {
         None: 0,

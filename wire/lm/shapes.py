@@ -22,9 +22,7 @@ def pad_shape(profile: LmProfile, shape: Sequence[int]) -> tuple[int, int, int, 
     """
     if len(shape) != RANK and not (profile.short_shapes and len(shape) < RANK):
         allowed = "at most 4" if profile.short_shapes else "exactly 4"
-        raise EncodeError(
-            f"shape {list(shape)} has {len(shape)} dimensions; lmcache {profile.release} takes {allowed}"
-        )
+        raise EncodeError(f"shape {list(shape)} has {len(shape)} dimensions; lmcache {profile.release} takes {allowed}")
     first, second, third, fourth = (*shape, *([0] * (RANK - len(shape))))
     return first, second, third, fourth
 

@@ -1,0 +1,162 @@
+"""The corpus: reading, checking and writing the captures of one release.
+
+A release has one folder with ``manifest.json``, one JSON Lines file per operation and ``transcripts.jsonl``. Every line carries
+a hash of itself, the manifest one of every file; reading checks all of them.
+"""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import json
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from fixturegen.errors import CorpusError
+from fixturegen.manifest import MANIFEST_NAME, FileEntry, Manifest
+from fixturegen.vector import Transcript, Vector, content_hash
+from wire.release import Release
+
+TRANSCRIPTS = "transcripts.jsonl"
+
+
+def corpus_root() -> Path:
+    """The folder that holds one folder per captured release."""
+    return Path(__file__).resolve().parent.parent / "cases" / "corpus"
+
+
+@dataclass(frozen=True)
+class Corpus:
+    """The captures of one release."""
+
+    directory: Path
+    manifest: Manifest
+    vectors: Mapping[str, Sequence[Vector]]
+    """Operation to its vectors, in file order."""
+    transcripts: Sequence[Transcript]
+
+    @property
+    def release(self) -> Release:
+        """The release that was captured."""
+        return Release.parse(self.manifest.release)
+
+    def vector(self, vector_id: str) -> Vector:
+        """The vector with an id.
+
+        Raises:
+            CorpusError: this release has none.
+        """
+        for vectors in self.vectors.values():
+            for vector in vectors:
+                if vector.id == vector_id:
+                    return vector
+        raise CorpusError(f"the corpus of lmcache {self.manifest.release} has no vector {vector_id!r}")
+
+    def provenance(self, vector: Vector | Transcript) -> str:
+        """One line that says where an expected value comes from."""
+        source = vector.source if isinstance(vector, Vector) else "lmcache.v1.server"
+        return (
+            f"corpus {self.manifest.release}, {vector.id} "
+            f"({self.manifest.wheel} sha256 {self.manifest.wheel_sha256[:12]}, upstream {source})"
+        )
+
+
+def captured_releases(root: Path | None = None) -> list[Release]:
+    """The releases in the corpus, oldest first."""
+    folder = root or corpus_root()
+    if not folder.is_dir():
+        return []
+    return sorted(Release.parse(entry.name) for entry in folder.iterdir() if (entry / MANIFEST_NAME).is_file())
+
+
+@functools.lru_cache(maxsize=64)
+def load_corpus(release: Release, root: Path | None = None) -> Corpus:
+    """Read and check the captures of a release.
+
+    Raises:
+        CorpusError: the release is not captured, or a file differs from what was captured; the message names it.
+    """
+    directory = (root or corpus_root()) / str(release)
+    path = directory / MANIFEST_NAME
+    if not path.is_file():
+        known = ", ".join(str(known) for known in captured_releases(root)) or "none"
+        raise CorpusError(f"lmcache {release} is not in the corpus (captured: {known}); run 'lmconform capture {release}'")
+    manifest = Manifest.from_text(_read(path), str(path))
+    if manifest.release != str(release):
+        raise CorpusError(f"{path}: holds lmcache {manifest.release}, its folder says {release}")
+    extra = sorted(p.name for p in directory.iterdir() if p.name not in manifest.files and p.name != MANIFEST_NAME)
+    if extra:
+        raise CorpusError(f"{directory}: {', '.join(extra)} is not in the manifest; remove it or capture again")
+    vectors: dict[str, list[Vector]] = {}
+    transcripts: list[Transcript] = []
+    seen: set[str] = set()
+    for name, entry in manifest.files.items():
+        for where, line in _checked_lines(directory / name, entry):
+            if line["id"] in seen:
+                raise CorpusError(f"{where}: a second entry with id {line['id']!r}")
+            seen.add(line["id"])
+            if name == TRANSCRIPTS:
+                transcripts.append(Transcript.from_json(line))
+            else:
+                vectors.setdefault(line["op"], []).append(Vector.from_json(line))
+    return Corpus(directory, manifest, vectors, transcripts)
+
+
+def write_corpus(manifest: Manifest, lines: Mapping[str, Sequence[Mapping[str, Any]]], root: Path | None = None) -> Path:
+    """Write the captures of a release, file by file, replacing what was there; returns the folder.
+
+    ``lines`` maps a file name to its lines; the manifest's ``files`` are computed from them.
+    """
+    directory = (root or corpus_root()) / manifest.release
+    directory.mkdir(parents=True, exist_ok=True)
+    entries = {}
+    for name, content in lines.items():
+        text = "".join(json.dumps(line, separators=(", ", ": "), ensure_ascii=True) + "\n" for line in content)
+        entries[name] = FileEntry(hashlib.sha256(text.encode()).hexdigest(), len(content))
+        _replace(directory / name, text)
+    for stale in directory.iterdir():
+        if stale.name not in entries and stale.name != MANIFEST_NAME:
+            stale.unlink()
+    complete = Manifest(
+        **{**{name: getattr(manifest, name) for name in manifest.__dataclass_fields__}, "files": entries},
+    )
+    _replace(directory / MANIFEST_NAME, complete.to_text())
+    load_corpus.cache_clear()
+    return directory
+
+
+def _replace(path: Path, text: str) -> None:
+    temporary = path.with_name(f".{path.name}.{os.getpid()}")
+    temporary.write_text(text, encoding="utf-8")
+    temporary.replace(path)
+
+
+def _read(path: Path) -> str:
+    try:
+        return path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise CorpusError(f"{path}: cannot be read ({error}); restore it or capture again") from None
+
+
+def _checked_lines(path: Path, entry: FileEntry) -> Iterator[tuple[str, dict[str, Any]]]:
+    text = _read(path)
+    lines = text.splitlines()
+    for number, raw in enumerate(lines, 1):
+        where = f"{path}:{number}"
+        try:
+            line = json.loads(raw)
+            claimed = line.pop("hash")
+            name = line["id"]
+        except (ValueError, KeyError, AttributeError, TypeError) as error:
+            raise CorpusError(f"{where}: not a corpus line ({type(error).__name__}: {error}); restore it") from None
+        if content_hash(line) != claimed:
+            raise CorpusError(f"{where}: {name} was edited after capture (its hash does not match); restore it or capture again")
+        yield where, line
+    if hashlib.sha256(text.encode()).hexdigest() != entry.sha256 or len(lines) != entry.entries:
+        raise CorpusError(
+            f"{path}: {len(lines)} entries that differ from the manifest's {entry.entries} "
+            "(lines were added, removed or reformatted); restore it or capture again"
+        )

@@ -1,0 +1,81 @@
+"""The pinned environment: where the real lmcache runs, in a venv or in a container, behind one interface."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final, Literal, Protocol
+
+from fixturegen.errors import EnvironmentUnavailable
+from wire.release import Release
+
+RuntimeName = Literal["venv", "docker"]
+RUNTIMES: Final[tuple[RuntimeName, ...]] = ("venv", "docker")
+PROBES: Final = Path(__file__).resolve().parent / "probes"
+"""Scripts for the pinned interpreter; they import the real lmcache and nothing of ours."""
+
+BASE_REQUIREMENTS: Final = Path(__file__).resolve().parent / "requirements" / "base.txt"
+
+
+@dataclass(frozen=True)
+class Wheel:
+    """The wheel of one release as the package index served it."""
+
+    name: str
+    sha256: str
+
+
+@dataclass(frozen=True)
+class ServerAddress:
+    """Where a running real server listens, and a way to read its log."""
+
+    host: str
+    port: int
+    log: Path | None = None
+
+
+class PinnedEnvironment(Protocol):
+    """A runtime that has the real lmcache of any release."""
+
+    runtime: RuntimeName
+
+    def wheel(self, release: Release) -> Wheel:
+        """The wheel behind a release, fetched if need be.
+
+        Raises:
+            EnvironmentUnavailable: the index does not have it or cannot be reached.
+        """
+
+    def run_probe(self, release: Release, job: Mapping[str, Any], *, timeout: float) -> dict[str, Any]:
+        """Run ``probes/run.py`` with a job on standard input; returns its JSON answer.
+
+        Raises:
+            EnvironmentUnavailable: the environment cannot be made.
+            CaptureError: the probe failed, answered no JSON, or took too long.
+        """
+
+    def server(self, release: Release) -> AbstractContextManager[ServerAddress]:
+        """The real ``lm://`` server of a release, answering on loopback until the block ends.
+
+        Raises:
+            EnvironmentUnavailable: it does not start; the message ends with its log.
+        """
+
+
+def open_environment(runtime: str) -> PinnedEnvironment:
+    """The runtime with a name.
+
+    Raises:
+        EnvironmentUnavailable: the name is unknown, or the runtime cannot work here.
+    """
+    if runtime == "venv":
+        from fixturegen.venv import VenvEnvironment
+
+        return VenvEnvironment()
+    if runtime == "docker":
+        from fixturegen.docker_environment import DockerEnvironment
+
+        return DockerEnvironment()
+    raise EnvironmentUnavailable(f"unknown runtime {runtime!r}; known: {', '.join(RUNTIMES)}")

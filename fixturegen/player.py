@@ -1,0 +1,155 @@
+"""Plays a conversation against a server: to record what comes back, or to compare it with what was recorded."""
+
+from __future__ import annotations
+
+import hashlib
+import socket
+import time
+from collections.abc import Iterable, Mapping
+from contextlib import ExitStack, suppress
+from dataclasses import dataclass, replace
+from typing import Any, Final
+
+from fixturegen.vector import Step, Transcript
+
+REPLY_PATIENCE: Final = 20.0
+"""Seconds to wait for bytes or a close that should come."""
+RECORDED_SILENCE: Final = 1.0
+"""Seconds without a byte that a recording calls silence."""
+QUIET: Final = 0.15
+"""Seconds without a further byte after which a recorded answer is over."""
+REPLAYED_SILENCE: Final = 0.04
+SEND_TIMEOUT: Final = 20.0
+LONGEST_LITERAL: Final = 4096
+"""Answers with more bytes than this are kept as length and sha256."""
+
+
+@dataclass(frozen=True)
+class Difference:
+    """A server's answer that is not the recorded one."""
+
+    step: int
+    """Index of the ``receive`` step."""
+    expected: Mapping[str, Any]
+    got: Mapping[str, Any]
+    received: bytes
+
+    def __str__(self) -> str:
+        return f"step {self.step}: expected {_words(self.expected)}, got {_words(self.got)}"
+
+
+class _Connection:
+    """One client side of a conversation; a broken send is remembered as a close."""
+
+    def __init__(self, host: str, port: int) -> None:
+        self.socket = socket.create_connection((host, port), timeout=SEND_TIMEOUT)
+        self.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+
+    def send(self, data: bytes, pieces: int | None) -> None:
+        self.socket.settimeout(SEND_TIMEOUT)
+        step = pieces or len(data) or 1
+        with suppress(BrokenPipeError, ConnectionResetError):
+            for start in range(0, len(data), step):
+                self.socket.sendall(data[start : start + step])
+
+    def receive(self, want: int | None, patience: float, quiet: float) -> tuple[bytes, bool]:
+        """Bytes that came, and whether the peer closed.
+
+        ``want`` bytes are waited for with patience, then a quiet time must pass; None waits for a close.
+        """
+        data = bytearray()
+        deadline = time.monotonic() + patience
+        while True:
+            enough = want is not None and len(data) >= want
+            limit = quiet if enough else deadline - time.monotonic()
+            if limit <= 0:
+                return bytes(data), False
+            self.socket.settimeout(limit)
+            try:
+                piece = self.socket.recv(1 << 20)
+            except TimeoutError:
+                return bytes(data), False
+            except ConnectionResetError:
+                return bytes(data), True
+            if not piece:
+                return bytes(data), True
+            data += piece
+
+    def half_close(self) -> None:
+        with suppress(OSError):
+            self.socket.shutdown(socket.SHUT_WR)
+
+    def close(self) -> None:
+        self.socket.close()
+
+
+def record(host: str, port: int, script: Transcript) -> Transcript:
+    """Play a script and return it with what came back.
+
+    A script's ``receive`` steps hold a hint, ``want``: how many bytes to wait for, 0 for silence, None for a close.
+    """
+    steps = []
+    with ExitStack() as stack:
+        connections: dict[str, _Connection] = {}
+        for step in script.steps:
+            if step.do != "receive":
+                _act(stack, connections, step, host, port)
+                steps.append(step)
+                continue
+            want = step.values["want"]
+            patience = RECORDED_SILENCE if want == 0 else REPLY_PATIENCE
+            data, closed = connections[step.connection].receive(want or None if want != 0 else 1, patience, QUIET)
+            steps.append(replace(step, values={"got": _outcome(data, closed=closed)}))
+    return Transcript(script.id, script.title, steps)
+
+
+def replay(host: str, port: int, transcript: Transcript, *, patience: float = REPLY_PATIENCE) -> list[Difference]:
+    """Play a transcript and return every answer that differs from the recorded one, at the latest after the first."""
+    with ExitStack() as stack:
+        connections: dict[str, _Connection] = {}
+        for index, step in enumerate(transcript.steps):
+            if step.do != "receive":
+                _act(stack, connections, step, host, port)
+                continue
+            expected = step.values["got"]
+            length = expected["length"] if "length" in expected else len(expected["bytes"]) // 2
+            silent = length == 0 and not expected["closed"]
+            want = None if expected["closed"] else max(length, 1)
+            data, closed = connections[step.connection].receive(want, REPLAYED_SILENCE if silent else patience, REPLAYED_SILENCE)
+            got = _outcome(data, closed=closed)
+            if got != expected:
+                return [Difference(index, expected, got, data)]
+    return []
+
+
+def _act(stack: ExitStack, connections: dict[str, _Connection], step: Step, host: str, port: int) -> None:
+    if step.do == "connect":
+        connection = _Connection(host, port)
+        stack.callback(connection.close)
+        connections[step.connection] = connection
+    elif step.do == "send":
+        connections[step.connection].send(step.payload(), step.values.get("pieces"))
+    elif step.do == "half-close":
+        connections[step.connection].half_close()
+    else:
+        connections[step.connection].close()
+
+
+def _outcome(data: bytes, *, closed: bool) -> dict[str, Any]:
+    if len(data) > LONGEST_LITERAL:
+        return {"length": len(data), "sha256": hashlib.sha256(data).hexdigest(), "closed": closed}
+    return {"bytes": data.hex(), "closed": closed}
+
+
+def _words(outcome: Mapping[str, Any]) -> str:
+    if "length" in outcome:
+        what = f"{outcome['length']} bytes with sha256 {outcome['sha256'][:12]}"
+    else:
+        size = len(outcome["bytes"]) // 2
+        what = f"{size} bytes {outcome['bytes'][:80]}" if size else ("nothing" if outcome["closed"] else "silence")
+    return what + (", then a close" if outcome["closed"] else "")
+
+
+def summaries(differences: Iterable[Difference]) -> str:
+    """The differences as one text."""
+    return "; ".join(str(difference) for difference in differences)

@@ -1,0 +1,121 @@
+"""A real server as a child process: started on a free loopback port, answered before use, stopped always."""
+
+from __future__ import annotations
+
+import contextlib
+import socket
+import subprocess
+import tempfile
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+
+from fixturegen.environment import ServerAddress
+from fixturegen.errors import EnvironmentUnavailable
+from wire.errors import WireError
+from wire.keys import KEY_GRAMMARS, CacheKey, format_key
+from wire.lm.frames import Request, decode_reply, encode_request
+from wire.lm.profile import lm_profile
+from wire.release import Release
+
+START_TIMEOUT = 180.0
+STOP_TIMEOUT = 5.0
+LOCALHOST = "127.0.0.1"
+
+
+def free_port() -> int:
+    """A loopback port that the kernel says is free now."""
+    with socket.socket() as listener:
+        listener.bind((LOCALHOST, 0))
+        port: int = listener.getsockname()[1]
+        return port
+
+
+@contextlib.contextmanager
+def running_server(release: Release, command: Sequence[str], variables: Mapping[str, str]) -> Iterator[ServerAddress]:
+    """Run ``command HOST PORT`` until the block ends.
+
+    Raises:
+        EnvironmentUnavailable: it ended or did not answer HEALTH in time; the message ends with its log.
+    """
+    with tempfile.TemporaryDirectory(prefix="lmconform-server-") as folder:
+        log = Path(folder) / "server.log"
+        port = free_port()
+        with log.open("wb") as output:
+            process = subprocess.Popen(
+                [*command, LOCALHOST, str(port)],
+                stdin=subprocess.DEVNULL, stdout=output, stderr=subprocess.STDOUT, env=dict(variables), cwd=folder,
+            )  # fmt: skip
+        try:
+            wait_until_healthy(release, LOCALHOST, port, process=process, log=log)
+            yield ServerAddress(LOCALHOST, port, log)
+        finally:
+            process.terminate()
+            try:
+                process.wait(STOP_TIMEOUT)
+            except subprocess.TimeoutExpired:
+                process.kill()
+                process.wait(STOP_TIMEOUT)
+
+
+def wait_until_healthy(
+    release: Release,
+    host: str,
+    port: int,
+    *,
+    process: subprocess.Popen[bytes] | None = None,
+    log: Path | None = None,
+    timeout: float = START_TIMEOUT,
+) -> None:
+    """Return once a server answers HEALTH.
+
+    Raises:
+        EnvironmentUnavailable: the process ended, or the time did.
+    """
+    deadline = time.monotonic() + timeout
+    problem = "nothing listens"
+    while time.monotonic() < deadline:
+        if process is not None and process.poll() is not None:
+            raise EnvironmentUnavailable(f"the server of lmcache {release} ended with status {process.returncode}:\n{_tail(log)}")
+        try:
+            if healthy(release, host, port):
+                return
+            problem = "HEALTH is not answered with success"
+        except (OSError, WireError) as error:
+            problem = str(error)
+        time.sleep(0.1)
+    raise EnvironmentUnavailable(
+        f"the server of lmcache {release} at {host}:{port} did not answer within {timeout:.0f} s ({problem}):\n{_tail(log)}"
+    )
+
+
+def healthy(release: Release, host: str, port: int, *, timeout: float = 5.0) -> bool:
+    """Whether a server answers a HEALTH request with success.
+
+    Raises:
+        OSError: it cannot be reached or closes.
+        WireError: it answers something that is no reply header of this release.
+    """
+    profile = lm_profile(release)
+    grammar = KEY_GRAMMARS[release]
+    key = CacheKey(
+        "lmconform-health",
+        1,
+        0,
+        "0" if grammar.hash_style == "text" else 0,
+        dtype="float16" if grammar.dtype_names else None,
+        fmt="vllm" if grammar.prefix else None,
+    )
+    with socket.create_connection((host, port), timeout=timeout) as connection:
+        connection.sendall(encode_request(profile, Request("HEALTH", format_key(release, key))))
+        data = b""
+        while len(data) < profile.header.reply_size:
+            piece = connection.recv(profile.header.reply_size - len(data))
+            if not piece:
+                raise ConnectionError("the server closed the connection instead of answering HEALTH")
+            data += piece
+    return decode_reply(profile, data).code == "SUCCESS"
+
+
+def _tail(log: Path | None) -> str:
+    return log.read_text(errors="replace")[-3000:] if log is not None else ""

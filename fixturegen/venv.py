@@ -1,0 +1,279 @@
+"""The pinned environment as a venv: one base with torch for every release, and each release's wheel unpacked beside it."""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import hashlib
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import zipfile
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import platformdirs
+
+from fixturegen.environment import BASE_REQUIREMENTS, PROBES, RuntimeName, ServerAddress, Wheel
+from fixturegen.errors import CaptureError, EnvironmentUnavailable
+from fixturegen.server_process import running_server
+from wire.release import RangeTable, Release
+
+PYTHON_SETTING = "LMCONFORM_PYTHON"
+TORCH_SETTING = "LMCONFORM_TORCH"
+PIP_SETTING = "LMCONFORM_PIP_ARGS"
+CACHE_SETTING = "LMCONFORM_CACHE"
+OFFLINE_SETTING = "LMCONFORM_OFFLINE"
+SETTINGS = {
+    PYTHON_SETTING: "the CPython 3.11 that runs the real lmcache (default: the one that runs lmconform)",
+    TORCH_SETTING: "the requirement for torch (default: the CPU build pinned in fixturegen/requirements/base.txt)",
+    PIP_SETTING: "further arguments of pip, such as an extra index that has CPU builds of torch",
+    CACHE_SETTING: "the folder for environments and wheels (default: the user cache folder)",
+    OFFLINE_SETTING: "1: build nothing, download nothing; what is not cached is unavailable",
+}
+"""Environment variables that change how the pinned environment is made."""
+
+INSTALL_TIMEOUT = 1800.0
+DOWNLOAD_TIMEOUT = 600.0
+STUBS = RangeTable[tuple[str, ...]]("stub modules", ("0.3.1", ()), ("0.3.4", ("lmcache/c_ops.py",)), ("0.3.7", ()))
+"""Empty modules that a release needs on a machine without a GPU: it imports them, and never calls them here."""
+
+
+def cache_directory() -> Path:
+    """Where environments, wheels and images' wheelhouses are kept."""
+    chosen = os.environ.get(CACHE_SETTING)
+    return Path(chosen) if chosen else Path(platformdirs.user_cache_path("lmcache-conformance"))
+
+
+def offline() -> bool:
+    """Whether nothing may be built or downloaded."""
+    return os.environ.get(OFFLINE_SETTING, "") not in {"", "0"}
+
+
+def base_requirements() -> str:
+    """The requirement set of the base environment, with the setting for torch applied."""
+    lines = BASE_REQUIREMENTS.read_text().splitlines()
+    torch = os.environ.get(TORCH_SETTING)
+    if torch:
+        lines = [torch if line.split("==")[0].strip() == "torch" else line for line in lines]
+    return "\n".join(lines) + "\n"
+
+
+class VenvEnvironment:
+    """The venv runtime; everything it makes is cached under the user cache folder, keyed by its requirement set."""
+
+    runtime: RuntimeName = "venv"
+
+    def __init__(self, cache: Path | None = None) -> None:
+        self._cache = cache or cache_directory()
+
+    def wheel(self, release: Release) -> Wheel:
+        """See :class:`fixturegen.environment.PinnedEnvironment`."""
+        path = fetch_wheel(release, self._cache)
+        return Wheel(path.name, _sha256(path))
+
+    def run_probe(self, release: Release, job: Mapping[str, Any], *, timeout: float) -> dict[str, Any]:
+        """See :class:`fixturegen.environment.PinnedEnvironment`."""
+        command = [str(self._python()), "-B", str(PROBES / "run.py")]
+        try:
+            done = subprocess.run(
+                command,
+                input=json.dumps(job),
+                capture_output=True,
+                text=True,
+                timeout=timeout,
+                check=False,
+                env=self._variables(release),
+                cwd=tempfile.gettempdir(),
+            )
+        except subprocess.TimeoutExpired:
+            raise CaptureError(f"the probe of lmcache {release} did not end within {timeout:.0f} s") from None
+        return parse_probe_answer(release, done.stdout, done.stderr, done.returncode)
+
+    @contextlib.contextmanager
+    def server(self, release: Release) -> Iterator[ServerAddress]:
+        """See :class:`fixturegen.environment.PinnedEnvironment`."""
+        command = [str(self._python()), "-B", "-m", "lmcache.v1.server"]
+        with running_server(release, command, self._variables(release)) as address:
+            yield address
+
+    def ready(self, release: Release) -> str | None:
+        """None if the environment and the release are cached already, otherwise what is missing."""
+        if not (self._base() / ".ready").is_file():
+            return "the base environment (torch and what lmcache imports) is not built yet"
+        if _cached_wheel(release, self._cache) is None:
+            return f"the wheel of lmcache {release} is not downloaded yet"
+        return None
+
+    def _variables(self, release: Release) -> dict[str, str]:
+        tree = self._unpacked(release)
+        kept = {name: value for name, value in os.environ.items() if not name.startswith(("PYTHON", "LMCACHE_"))}
+        return {
+            **kept,
+            "PYTHONPATH": str(tree),
+            "PYTHONHASHSEED": "0",
+            "LMCACHE_TRACK_USAGE": "false",
+            "HF_HUB_OFFLINE": "1",
+            "CUDA_VISIBLE_DEVICES": "",
+            "OMP_NUM_THREADS": "1",
+        }
+
+    def _base(self) -> Path:
+        key = hashlib.sha256(f"{base_requirements()}\0{_interpreter()}".encode()).hexdigest()[:16]
+        return self._cache / f"base-{key}"
+
+    def _python(self) -> Path:
+        base = self._base()
+        marker = base / ".ready"
+        python = base / "bin" / "python"
+        if marker.is_file():
+            return python
+        if offline():
+            raise EnvironmentUnavailable(f"the base environment is not built and {OFFLINE_SETTING} forbids building it")
+        with _locked(self._cache / f"{base.name}.lock"):
+            if not marker.is_file():
+                shutil.rmtree(base, ignore_errors=True)
+                _build_base(base)
+                marker.touch()
+        return python
+
+    def _unpacked(self, release: Release) -> Path:
+        wheel = fetch_wheel(release, self._cache)
+        tree = self._cache / f"lmcache-{release}-{_sha256(wheel)[:12]}"
+        if not (tree / ".ready").is_file():
+            with _locked(self._cache / f"{tree.name}.lock"):
+                if not (tree / ".ready").is_file():
+                    unpack_wheel(release, wheel, tree)
+                    (tree / ".ready").touch()
+        return tree
+
+
+def parse_probe_answer(release: Release, stdout: str, stderr: str, code: int) -> dict[str, Any]:
+    """The JSON that a probe printed.
+
+    Raises:
+        CaptureError: it failed or printed something else; the message ends with its standard error.
+    """
+    if code != 0:
+        raise CaptureError(f"the probe of lmcache {release} ended with status {code}:\n{stderr[-4000:]}")
+    try:
+        answer: dict[str, Any] = json.loads(stdout)
+    except ValueError as error:
+        raise CaptureError(
+            f"the probe of lmcache {release} printed no JSON ({error}): {stdout[:200]!r}\n{stderr[-2000:]}"
+        ) from None
+    return answer
+
+
+def fetch_wheel(release: Release, cache: Path | None = None) -> Path:
+    """The wheel of a release in the cache, downloaded on first use.
+
+    Raises:
+        EnvironmentUnavailable: the index has no such wheel for CPython 3.11, or cannot be reached.
+    """
+    folder = cache or cache_directory()
+    found = _cached_wheel(release, folder)
+    if found is not None:
+        return found
+    if offline():
+        raise EnvironmentUnavailable(f"the wheel of lmcache {release} is not cached and {OFFLINE_SETTING} forbids a download")
+    wheels = folder / "wheels"
+    wheels.mkdir(parents=True, exist_ok=True)
+    with _locked(folder / f"wheel-{release}.lock"), tempfile.TemporaryDirectory(dir=wheels) as temporary:
+        found = _cached_wheel(release, folder)
+        if found is not None:
+            return found
+        _pip(
+            sys.executable,
+            [
+                "download",
+                "--no-deps",
+                "--only-binary",
+                ":all:",
+                "--python-version",
+                "3.11",
+                "-d",
+                temporary,
+                f"lmcache=={release}",
+            ],
+            what=f"download lmcache {release}",
+            timeout=DOWNLOAD_TIMEOUT,
+        )
+        (path,) = Path(temporary).glob("*.whl")
+        return path.replace(wheels / path.name)
+
+
+def unpack_wheel(release: Release, wheel: Path, tree: Path) -> None:
+    """Unpack a wheel into a folder that goes on PYTHONPATH, and add the stubs that the release needs."""
+    shutil.rmtree(tree, ignore_errors=True)
+    with zipfile.ZipFile(wheel) as archive:
+        archive.extractall(tree)
+    for stub in STUBS[release]:
+        (tree / stub).touch()
+
+
+def _cached_wheel(release: Release, cache: Path) -> Path | None:
+    return next(iter(sorted((cache / "wheels").glob(f"lmcache-{release}-*.whl"))), None)
+
+
+def _interpreter() -> str:
+    return os.environ.get(PYTHON_SETTING, sys.executable)
+
+
+def _build_base(base: Path) -> None:
+    base.parent.mkdir(parents=True, exist_ok=True)
+    interpreter = _interpreter()
+    try:
+        version = subprocess.run(
+            [interpreter, "-c", "import sys; print('%d.%d' % sys.version_info[:2])"],
+            capture_output=True, text=True, timeout=30, check=True,
+        ).stdout.strip()  # fmt: skip
+    except (OSError, subprocess.SubprocessError) as error:
+        raise EnvironmentUnavailable(f"{interpreter} does not run ({error}); set {PYTHON_SETTING} to a CPython 3.11") from None
+    if version != "3.11":
+        raise EnvironmentUnavailable(
+            f"the pinned environment needs CPython 3.11, {interpreter} is {version}; set {PYTHON_SETTING} to a CPython 3.11"
+        )
+    print("lmconform: building the pinned environment (torch and what lmcache imports), once", file=sys.stderr, flush=True)
+    subprocess.run([interpreter, "-m", "venv", str(base)], check=True, timeout=120, capture_output=True)
+    requirements = base / "requirements.txt"
+    requirements.write_text(base_requirements())
+    _pip(
+        str(base / "bin" / "python"),
+        ["install", "-r", str(requirements)],
+        what="install the base environment",
+        timeout=INSTALL_TIMEOUT,
+    )
+
+
+def _pip(python: str, arguments: list[str], *, what: str, timeout: float) -> None:
+    extra = os.environ.get(PIP_SETTING, "").split()
+    command = [python, "-m", "pip", "--disable-pip-version-check", "--no-input", *arguments[:1], *extra, *arguments[1:]]
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, timeout=timeout, check=False)
+    except subprocess.TimeoutExpired:
+        raise EnvironmentUnavailable(f"could not {what}: pip did not end within {timeout:.0f} s") from None
+    if done.returncode != 0:
+        errors = [line for line in done.stderr.splitlines() if line.startswith("ERROR")] or done.stderr.splitlines()[-5:]
+        raise EnvironmentUnavailable(
+            f"could not {what}: {' '.join(errors)}\n"
+            f"settings that may help: {TORCH_SETTING} (another torch requirement), {PIP_SETTING} (an extra index; PyTorch's "
+            "install page names its index of CPU builds)"
+        )
+
+
+def _sha256(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+@contextlib.contextmanager
+def _locked(path: Path) -> Iterator[None]:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with path.open("w") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        yield

@@ -1,0 +1,91 @@
+"""Answer lines: read with every check of the contract, and written."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any, Final
+
+from harness.client import Answer, Error, Miss, Ok, Unsupported
+from harness.clients.contract import ContractViolation, check_line, check_member
+from harness.clients.payloads import from_json
+
+_KINDS: Final = ("ok", "miss", "unsupported", "error")
+
+
+def read_answer(line: bytes, *, request_id: int, op: str, scratch: Path) -> Answer:
+    """The answer to a request.
+
+    Raises:
+        ContractViolation: the line is not JSON, answers something else, or does not fit the schema.
+    """
+    answer = _parsed(line)
+    _check_id(answer, request_id)
+    _check_kind(answer, op)
+    check_line("answer", answer)
+    if "miss" in answer:
+        return Miss()
+    if "unsupported" in answer:
+        return Unsupported(answer["unsupported"]["reason"])
+    if "error" in answer:
+        return Error(answer["error"]["class"], answer["error"]["message"])
+    check_member(op, "ok", answer["ok"])
+    return Ok(from_json(op, "ok", answer["ok"], scratch))
+
+
+def answer_members(answer: Answer) -> dict[str, Any]:
+    """The member of an answer line besides ``id``; bytes inside ``ok`` stay as they are."""
+    if isinstance(answer, Ok):
+        return {"ok": dict(answer.values)}
+    if isinstance(answer, Miss):
+        return {"miss": True}
+    if isinstance(answer, Unsupported):
+        return {"unsupported": {"reason": answer.reason}}
+    return {"error": {"class": answer.kind, "message": answer.message}}
+
+
+def check_miss(op: str) -> None:
+    """Raise :class:`ContractViolation` unless the operation may be answered by a miss."""
+    if op != "get":
+        raise ContractViolation("miss", f"ok, unsupported or error: only get can miss, {op} cannot")
+
+
+def _parsed(line: bytes) -> dict[str, Any]:
+    try:
+        text = line.decode("utf-8")
+        value = json.loads(text, parse_constant=_no_constant)
+        if "\\ud" in text.lower():
+            # An escape may hold half of a character; such text could not be written to a report.
+            json.dumps(value, ensure_ascii=False).encode("utf-8")
+    except UnicodeDecodeError as error:
+        raise ContractViolation("the line", f"UTF-8 ({error.reason} at byte {error.start})") from None
+    except UnicodeEncodeError:
+        raise ContractViolation("the line", "Unicode text, not half of a surrogate pair") from None
+    except (ValueError, RecursionError) as error:
+        raise ContractViolation("the line", f"one JSON object ({error})") from None
+    if not isinstance(value, dict):
+        raise ContractViolation("the line", "one JSON object", value)
+    return value
+
+
+def _no_constant(name: str) -> None:
+    raise ValueError(f"{name} is not JSON")
+
+
+def _check_id(answer: dict[str, Any], request_id: int) -> None:
+    if "id" not in answer:
+        raise ContractViolation("id", f"{request_id}, the id of the request, but the member is missing")
+    got = answer["id"]
+    if type(got) is not int or got != request_id:
+        again = "; that request was answered before" if type(got) is int and 0 < got < request_id else ""
+        raise ContractViolation("id", f"{request_id}, the id of the request{again}", got)
+
+
+def _check_kind(answer: dict[str, Any], op: str) -> None:
+    present = [kind for kind in _KINDS if kind in answer]
+    if len(present) != 1:
+        found = " and ".join(present) or "none of them"
+        hint = "; leave a member out instead of sending null" if None in answer.values() else ""
+        raise ContractViolation("the line", f"exactly one of {', '.join(_KINDS)}, found {found}{hint}")
+    if present == ["miss"]:
+        check_miss(op)

@@ -1,0 +1,175 @@
+"""Checks of what crosses the line between harness and client, against ``harness/schemas/client-v1``."""
+
+from __future__ import annotations
+
+import functools
+import json
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import TYPE_CHECKING, Any, Final, Literal
+
+from harness.clients.schema_files import Side, bytes_members, line_schema, member_schema
+
+if TYPE_CHECKING:
+    from jsonschema.exceptions import ValidationError
+    from jsonschema.protocols import Validator
+
+LINE_LIMIT: Final = 16 * 1024 * 1024
+"""Bytes of the longest line."""
+
+_QUOTE: Final = 300
+_PLACEHOLDER: Final = {"hex": ""}
+_ABSENT: Final = object()
+
+
+class ContractViolation(ValueError):
+    """Something does not fit the contract: the member, what was expected, and what came."""
+
+    def __init__(self, member: str, expected: str, got: object = _ABSENT) -> None:
+        self.member = member
+        self.expected = expected
+        self.got = "" if got is _ABSENT else shorten(got)
+        came = f", got {self.got}" if self.got else ""
+        super().__init__(f"{member}: expected {expected}{came}")
+
+
+def shorten(value: object, limit: int = _QUOTE) -> str:
+    """A value as a line of JSON would show it, cut in the middle when it is long."""
+    if isinstance(value, bytes):
+        text = value[: 4 * limit].decode("utf-8", "backslashreplace").rstrip("\r\n")
+        size = f"{len(value)} bytes"
+    else:
+        text = _as_text(value)
+        size = f"{len(text)} characters"
+    if len(text) <= limit:
+        return text
+    return f"{text[: limit * 3 // 4]} ... ({size})"
+
+
+def check_line(name: Literal["request", "answer"], line: Mapping[str, Any]) -> None:
+    """Raise :class:`ContractViolation` unless the line has the envelope of a request or an answer."""
+    _check(_line_validator(name), line, "the line")
+
+
+def check_member(op: str, side: Side, value: Any) -> None:
+    """Raise :class:`ContractViolation` unless ``args`` or ``ok`` of an operation fits; JSON form, bytes encoded.
+
+    An operation that the contract lacks has no schema: anything fits.
+    """
+    validator = _member_validator(op, side)
+    if validator is not None:
+        _check(validator, value, side)
+
+
+def check_python(op: str, side: Side, value: object) -> dict[str, Any]:
+    """The same for the Python form, where bytes are ``bytes``; answers the value with tuples turned into lists.
+
+    Raises:
+        ContractViolation: it does not fit.
+    """
+    if not isinstance(value, Mapping):
+        raise ContractViolation(side, "a mapping with the members of the contract", value)
+    plain = {name: bytes(item) if _is_bytes(item) else _plain(item) for name, item in value.items()}
+    stand_in = dict(plain)
+    for name in bytes_members(op, side) & stand_in.keys():
+        if not isinstance(plain[name], bytes):
+            raise ContractViolation(f"{side}.{name}", "bytes", plain[name])
+        stand_in[name] = _PLACEHOLDER
+    check_member(op, side, stand_in)
+    return plain
+
+
+@functools.cache
+def _line_validator(name: Literal["request", "answer"]) -> Validator:
+    return _validator_class()(line_schema(name))
+
+
+@functools.cache
+def _member_validator(op: str, side: Side) -> Validator | None:
+    schema = member_schema(op, side)
+    return None if schema is None else _validator_class()(schema)
+
+
+@functools.cache
+def _validator_class() -> type[Validator]:
+    """Draft 2020-12 with short cuts for long arrays of integers and long strings."""
+    from jsonschema import Draft202012Validator, validators
+
+    slow_items = Draft202012Validator.VALIDATORS["items"]
+    slow_pattern = Draft202012Validator.VALIDATORS["pattern"]
+
+    def items(validator: Any, wanted: Any, instance: Any, schema: Any) -> Iterable[Any]:
+        if wanted == {"type": "integer"} and type(instance) is list and set(map(type, instance)) <= {int}:
+            return ()
+        found: Iterable[Any] = slow_items(validator, wanted, instance, schema)
+        return found
+
+    def pattern(validator: Any, wanted: str, instance: Any, schema: Any) -> Iterator[Any]:
+        if isinstance(instance, str) and not _compiled(wanted).search(instance):
+            yield from slow_pattern(validator, r"(?!)", instance, schema)
+
+    extend: Callable[..., type[Validator]] = validators.extend
+    return extend(Draft202012Validator, {"items": items, "pattern": pattern})
+
+
+@functools.cache
+def _compiled(pattern: str) -> re.Pattern[str]:
+    # In JSON Schema "$" is the very end; in Python it would let a line feed pass. Pairs are matched without a group:
+    # a group would remember its last match for each of up to 65536 repetitions.
+    return re.compile(re.sub(r"\$$", r"\\Z", pattern).replace("^([", "^(?:["))
+
+
+def _check(validator: Validator, value: Any, root: str) -> None:
+    for error in validator.iter_errors(value):
+        raise _violation(error, root)
+
+
+def _violation(error: ValidationError, root: str) -> ContractViolation:
+    member = root + "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in error.absolute_path)
+    wanted: Any = error.validator_value
+    schema = error.schema if isinstance(error.schema, Mapping) else {}
+    if error.validator == "required":
+        present: Any = error.instance
+        missing = [name for name in wanted if name not in present]
+        return ContractViolation(f"{member}.{missing[0]}", "this member, which is missing", present)
+    if error.validator == "type":
+        return ContractViolation(member, _type_text(wanted, schema), error.instance)
+    if error.validator == "enum":
+        return ContractViolation(member, f"one of {', '.join(map(_as_text, wanted))}", error.instance)
+    if error.validator == "const":
+        return ContractViolation(member, _as_text(wanted), error.instance)
+    if "description" in schema:
+        return ContractViolation(member, str(schema["description"]), error.instance)
+    return ContractViolation(member, f"{error.validator} {_as_text(wanted)}", error.instance)
+
+
+def _type_text(wanted: str | list[str], schema: Mapping[str, Any]) -> str:
+    if "description" in schema:
+        return str(schema["description"])
+    names = [wanted] if isinstance(wanted, str) else wanted
+    return " or ".join(name if name == "null" else f"an {name}" if name[0] in "aio" else f"a {name}" for name in names)
+
+
+def _is_bytes(value: object) -> bool:
+    return isinstance(value, bytes | bytearray | memoryview)
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return {name: _plain(item) for name, item in value.items()}
+    if isinstance(value, list | tuple):
+        return list(value) if set(map(type, value)) <= {int, str} else [_plain(item) for item in value]
+    return value
+
+
+def _foreign(value: object) -> object:
+    if isinstance(value, bytes):
+        return {"hex": value.hex()} if len(value) <= _QUOTE else {"hex": f"{value[:16].hex()}...", "length": len(value)}
+    return repr(value)
+
+
+def _as_text(value: object) -> str:
+    try:
+        return json.dumps(value, ensure_ascii=False, default=_foreign)
+    except (TypeError, ValueError, RecursionError):
+        return repr(value)

@@ -1,0 +1,85 @@
+"""Serves a Python client class over standard streams: ``python -m harness.clients.host package.module:Class``.
+
+So a Python client can be judged in a process of its own: ``stdio:python -m harness.clients.host mine:Client``.
+"""
+
+from __future__ import annotations
+
+import itertools
+import json
+import os
+import sys
+from pathlib import Path
+from typing import IO, Any
+
+from harness.client import Answer, ClientUnavailable, Error, Ok
+from harness.clients.answers import answer_members
+from harness.clients.contract import LINE_LIMIT, ContractViolation
+from harness.clients.dispatch import load_factory, perform
+from harness.clients.payloads import from_json, to_json
+from harness.clients.scratch import leave
+
+
+def main(arguments: list[str]) -> int:
+    """The program."""
+    if len(arguments) != 1:
+        print("usage: python -m harness.clients.host package.module:Class", file=sys.stderr)
+        return 2
+    # What the client prints must not end up between the answers.
+    answers = os.fdopen(os.dup(1), "wb")
+    os.dup2(2, 1)
+    try:
+        client = load_factory(arguments[0])()
+    except ClientUnavailable as error:
+        print(error, file=sys.stderr)
+        return 1
+    return Host(client).serve(sys.stdin.buffer, answers)
+
+
+class Host:
+    """One client object that answers request lines."""
+
+    def __init__(self, client: object) -> None:
+        self._client = client
+        self._scratch = Path.cwd()
+        self._files = itertools.count(1)
+
+    def serve(self, requests: IO[bytes], answers: IO[bytes]) -> int:
+        """Answer until ``bye`` or the end of input; the exit status."""
+        while line := requests.readline(LINE_LIMIT + 1):
+            request = json.loads(line)
+            answer = self.answer(request["op"], request.get("args", {}))
+            answers.write(self._line(request["id"], answer))
+            answers.flush()
+            if request["op"] == "bye":
+                return 0
+        return 0
+
+    def answer(self, op: str, args: dict[str, Any]) -> Answer:
+        """The answer to one request, in Python form."""
+        if op == "hello":
+            self._scratch = Path(args.get("scratch", "."))
+        try:
+            values = from_json(op, "args", args, self._scratch)
+        except (ContractViolation, TypeError, KeyError, ValueError) as error:
+            return Error("refused", f"arguments of {op}: {error}")
+        return perform(self._client, op, values)
+
+    def _line(self, number: int, answer: Answer) -> bytes:
+        try:
+            members = answer_members(answer)
+            if isinstance(answer, Ok):
+                members["ok"] = to_json(members["ok"], self._leave)
+            return json.dumps({"id": number, **members}).encode("ascii") + b"\n"
+        except (TypeError, ValueError, AttributeError) as error:
+            failure = Error("internal", f"the result cannot be written as JSON: {error}")
+            return json.dumps({"id": number, **answer_members(failure)}).encode("ascii") + b"\n"
+
+    def _leave(self, data: bytes) -> str:
+        name = f"client-{os.getpid()}-{next(self._files)}"
+        leave(self._scratch, name, data)
+        return name
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

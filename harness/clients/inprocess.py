@@ -1,0 +1,151 @@
+"""A client that is a Python class of this process; each call runs in a worker thread that can be abandoned."""
+
+from __future__ import annotations
+
+import contextlib
+import queue
+import threading
+import time
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any, TypeVar
+
+from harness.client import (
+    AdapterFault,
+    Answer,
+    Budget,
+    ClientCrash,
+    ClientFailure,
+    ClientHang,
+    ClientUnavailable,
+    Miss,
+    Ok,
+)
+from harness.clients.answers import answer_members, check_miss
+from harness.clients.contract import ContractViolation, check_python
+from harness.clients.dispatch import Factory, describe, perform
+from harness.clients.scratch import Scratch
+from harness.clients.session import ClientSession
+
+T = TypeVar("T")
+_Outcome = tuple[object, BaseException | None]
+
+
+class InProcessSession(ClientSession):
+    """A session over instances of a class, which are made afresh after a hang, a crash or a broken answer."""
+
+    def __init__(self, factory: Factory, *, budget: Budget | None = None, scratch_parent: Path | None = None) -> None:
+        super().__init__(budget or Budget())
+        self._factory = factory
+        self._scratch = Scratch(scratch_parent)
+        self._worker: _Worker | None = None
+        self._client: object = None
+        self._stopped = False
+        try:
+            self._start()
+        except BaseException:
+            self.stop()
+            raise
+
+    @property
+    def stderr(self) -> str:
+        """Empty: what the client writes goes where everything of this process goes."""
+        return ""
+
+    def mark(self) -> None:
+        """Nothing to do."""
+
+    def stop(self) -> None:
+        """Call ``bye`` if the class has it, and let go of the instance."""
+        self._stopped = True
+        if self._worker is not None:
+            with contextlib.suppress(ClientFailure):
+                self._run("bye", lambda: perform(self._client, "bye", {}), self.budget.stop)
+            self._abandon()
+        self._scratch.remove()
+
+    def _start(self) -> None:
+        self._worker = _Worker()
+        self.starts += 1
+        until = time.monotonic() + self.budget.start
+        self._client = self._run("starting", self._make, self.budget.start)
+        self._introduce(self._ask("hello", self._hello(str(self._scratch.path)), until - time.monotonic()))
+
+    def _make(self) -> object:
+        try:
+            return self._factory()
+        except Exception as error:
+            raise ClientUnavailable(f"cannot make the client: {describe(error)}") from error
+
+    def _exchange(self, op: str, args: Mapping[str, Any], deadline: float) -> Answer:
+        if self._stopped:
+            raise ClientUnavailable("the session was stopped")
+        if self._worker is None:
+            self._start()
+        answer = self._ask(op, args, deadline)
+        if op == "bye" and isinstance(answer, Ok):
+            self._abandon()
+        return answer
+
+    def _ask(self, op: str, args: Mapping[str, Any], deadline: float) -> Answer:
+        asked = {"op": op, "args": args}
+        self._note(asked)
+        answer = self._run(op, lambda: perform(self._client, op, args), deadline)
+        self._note(asked, {"ok": answer.values} if isinstance(answer, Ok) else answer_members(answer))
+        try:
+            if isinstance(answer, Miss):
+                check_miss(op)
+            return Ok(check_python(op, "ok", answer.values)) if isinstance(answer, Ok) else answer
+        except ContractViolation as violation:
+            self._abandon()
+            raise AdapterFault(f"{op}: {violation}\n  answer received: {self.last_received}") from None
+
+    def _run(self, what: str, work: Callable[[], T], deadline: float) -> T:
+        assert self._worker is not None
+        try:
+            return self._worker.run(work, deadline)
+        except queue.Empty:
+            self._abandon()
+            raise ClientHang(f"{what}: no answer within {deadline:g} s") from None
+        except ClientUnavailable:
+            self._abandon()
+            raise
+        except BaseException as error:
+            self._abandon()
+            if isinstance(error, KeyboardInterrupt):
+                raise
+            raise ClientCrash(f"{what}: the client ended its process: {describe(error)}") from error
+
+    def _abandon(self) -> None:
+        if self._worker is not None:
+            self._worker.dismiss()
+        self._worker = None
+        self._client = None
+
+
+class _Worker:
+    """A daemon thread that does one piece of work after the other, until it is dismissed."""
+
+    def __init__(self) -> None:
+        self._work: queue.SimpleQueue[Callable[[], object] | None] = queue.SimpleQueue()
+        self._outcomes: queue.SimpleQueue[_Outcome] = queue.SimpleQueue()
+        threading.Thread(target=self._loop, name="lmconform-client", daemon=True).start()
+
+    def run(self, work: Callable[[], T], deadline: float) -> T:
+        """The result of the work; ``queue.Empty`` when it takes longer, and then the worker must be dismissed."""
+        self._work.put(work)
+        result, error = self._outcomes.get(timeout=max(deadline, 0))
+        if error is not None:
+            raise error
+        return result  # type: ignore[return-value]  # what this very piece of work returned
+
+    def dismiss(self) -> None:
+        """End the thread as soon as it is free; nobody waits for it."""
+        self._work.put(None)
+
+    def _loop(self) -> None:
+        while (work := self._work.get()) is not None:
+            try:
+                self._outcomes.put((work(), None))
+            except BaseException as error:  # noqa: BLE001  # handed to the caller, SystemExit included
+                self._outcomes.put((None, error))

@@ -1,0 +1,92 @@
+"""The scratch directory: where bytes travel that are too long for a line."""
+
+from __future__ import annotations
+
+import itertools
+import os
+import shutil
+import stat
+import tempfile
+import weakref
+from pathlib import Path
+from typing import Final
+
+from harness.clients.contract import ContractViolation, shorten
+
+_SHARED_MEMORY: Final = Path("/dev/shm")  # noqa: S108  # mkdtemp makes a private directory in it
+_ROOM: Final = 1 << 30
+_FLAGS: Final = os.O_CLOEXEC | os.O_NOFOLLOW
+
+
+class Scratch:
+    """A private directory, removed by :meth:`remove` or at the latest when the interpreter ends."""
+
+    def __init__(self, parent: Path | None = None) -> None:
+        self.path = Path(tempfile.mkdtemp(prefix="lmconform-", dir=parent or _default_parent()))
+        self.remove = weakref.finalize(self, shutil.rmtree, self.path, ignore_errors=True)
+        self._names = itertools.count(1)
+
+    def leave(self, data: bytes) -> str:
+        """Write a file for the client; answers its name."""
+        name = f"harness-{next(self._names)}"
+        leave(self.path, name, data)
+        return name
+
+    def sweep(self, names: list[str]) -> int:
+        """Delete the files of these names that are still there; answers how many there were."""
+        return sum(_unlinked(self.path / name) for name in names)
+
+    def empty(self) -> None:
+        """Delete everything, as after a client died in the middle of a call."""
+        for entry in self.path.iterdir():
+            if entry.is_dir() and not entry.is_symlink():
+                shutil.rmtree(entry, ignore_errors=True)
+            else:
+                _unlinked(entry)
+
+
+def leave(directory: Path, name: str, data: bytes) -> None:
+    """Write a new file."""
+    descriptor = os.open(directory / name, os.O_WRONLY | os.O_CREAT | os.O_EXCL | _FLAGS, 0o600)
+    with os.fdopen(descriptor, "wb") as file:
+        file.write(data)
+
+
+def take(directory: Path, name: str, length: int) -> bytes:
+    """Read a file that the other side left, and delete it.
+
+    Raises:
+        ContractViolation: the name is a path, or there is no regular file of that name and length.
+    """
+    if name in {"", ".", ".."} or any(character in name for character in "/\\\0"):
+        raise ContractViolation("file", "a name without a path", name)
+    try:
+        # O_NONBLOCK: opening a named pipe must not wait for its writer.
+        descriptor = os.open(directory / name, os.O_RDONLY | os.O_NONBLOCK | _FLAGS)
+    except OSError as error:
+        raise ContractViolation("file", f"a regular file {shorten(name)} in {directory} ({error.strerror})") from None
+    with os.fdopen(descriptor, "rb") as file:
+        status = os.fstat(descriptor)
+        if not stat.S_ISREG(status.st_mode):
+            raise ContractViolation("file", f"{shorten(name)} to be a regular file")
+        if status.st_size != length:
+            raise ContractViolation("length", f"the size of file {shorten(name)}, {status.st_size} bytes", length)
+        data = file.read(length)
+    _unlinked(directory / name)
+    return data
+
+
+def _default_parent() -> Path | None:
+    try:
+        free = shutil.disk_usage(_SHARED_MEMORY).free
+    except OSError:
+        return None
+    return _SHARED_MEMORY if free >= _ROOM and os.access(_SHARED_MEMORY, os.W_OK | os.X_OK) else None
+
+
+def _unlinked(path: Path) -> bool:
+    try:
+        path.unlink()
+    except OSError:
+        return False
+    return True

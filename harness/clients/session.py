@@ -1,0 +1,96 @@
+"""What every running client has in common, whatever the transport."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from typing import Any, ClassVar
+
+from harness.client import ALWAYS, PROTOCOL_VERSION, AdapterFault, Answer, Budget, Description, Ok, Unsupported
+from harness.clients.contract import check_python, shorten
+
+
+class ClientSession(ABC):
+    """A :class:`harness.client.Session` with what smoke tests and reports need besides."""
+
+    description: Description
+    has_process: ClassVar[bool] = False
+    """The client runs in a process of its own, which ``bye`` ends."""
+
+    def __init__(self, budget: Budget) -> None:
+        self.budget = budget
+        self.starts = 0
+        """How often a client was started; a step means that connections and other state of the one before are gone."""
+        self.leftovers = 0
+        """Files that the client received and did not delete."""
+        self._sent: object = None
+        self._received: object = None
+        self.exit_status: int | None = None
+        """What the process ended with after ``bye``; None while it runs, when it had to be killed, or without process."""
+
+    def call(self, op: str, args: Mapping[str, Any], *, deadline: float) -> Answer:
+        """One operation; ``deadline`` in seconds. What the client did not declare is ``Unsupported`` and never sent.
+
+        Raises:
+            ContractViolation: the harness itself gave arguments that do not fit the schema.
+            ClientHang, ClientCrash, AdapterFault: after which the next call starts a fresh client.
+        """
+        if op not in ALWAYS and op not in self.description.operations:
+            return Unsupported("not declared")
+        return self._exchange(op, check_python(op, "args", args), deadline)
+
+    def call_undeclared(self, op: str, args: Mapping[str, Any], *, deadline: float) -> Answer:
+        """The same, but neither the declaration nor the schema of the arguments stands in the way."""
+        return self._exchange(op, args, deadline)
+
+    @property
+    def last_sent(self) -> str:
+        """The last request, shortened."""
+        return "" if self._sent is None else shorten(self._sent)
+
+    @property
+    def last_received(self) -> str:
+        """The answer to it, shortened; empty when there was none."""
+        return "" if self._received is None else shorten(self._received)
+
+    @property
+    @abstractmethod
+    def stderr(self) -> str:
+        """The end of what the client wrote to standard error since :meth:`mark`."""
+
+    @abstractmethod
+    def mark(self) -> None:
+        """Begin a new stretch of standard error."""
+
+    @abstractmethod
+    def stop(self) -> None:
+        """End the client; never raises, never waits longer than a few seconds."""
+
+    @abstractmethod
+    def _exchange(self, op: str, args: Mapping[str, Any], deadline: float) -> Answer: ...
+
+    @staticmethod
+    def _hello(scratch: str) -> dict[str, Any]:
+        return {"protocol": PROTOCOL_VERSION, "scratch": scratch}
+
+    def _introduce(self, answer: Answer) -> None:
+        """Take the answer to ``hello``."""
+        if not isinstance(answer, Ok):
+            raise AdapterFault(
+                f"hello must be answered ok, with name, version, language, operations and releases; got {answer}",
+                stderr=self.stderr,
+            )
+        values = answer.values
+        self.description = Description(
+            name=values["name"],
+            version=values["version"],
+            language=values["language"],
+            operations=tuple(values["operations"]),
+            releases=tuple(values["releases"]),
+            issues=values.get("issues"),
+            concurrent=values.get("concurrent", False),
+        )
+
+    def _note(self, sent: object, received: object = None) -> None:
+        self._sent = sent
+        self._received = received

@@ -1,0 +1,78 @@
+"""Client specifications, as users write them: ``reference``, ``python:...``, ``stdio:...``."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import shutil
+from pathlib import Path
+from typing import Final
+
+from harness.client import Budget, ClientUnavailable
+from harness.clients.dispatch import load_factory
+from harness.clients.inprocess import InProcessSession
+from harness.clients.session import ClientSession
+from harness.clients.stdio import StdioSession
+
+_FORMS: Final = "reference, python:package.module:Class, stdio:COMMAND ..."
+_LATER: Final = ("mutant", "docker", "lmcache")
+
+
+def open_client(spec: str, *, budget: Budget | None = None, scratch_parent: Path | None = None) -> ClientSession:
+    """A running client.
+
+    Raises:
+        ClientUnavailable: the specification is wrong or the client cannot be started; the message is one sentence for the user.
+        ClientFailure: it started, and failed at ``hello``.
+    """
+    kind, _, rest = spec.strip().partition(":")
+    if kind in _LATER:
+        raise ClientUnavailable(f"clients of the form {kind}: are not available in this version; available: {_FORMS}")
+    if kind == "reference" and not rest:
+        return InProcessSession(load_factory("reference"), budget=budget, scratch_parent=scratch_parent)
+    if kind == "python":
+        return InProcessSession(load_factory(rest), budget=budget, scratch_parent=scratch_parent)
+    if kind == "stdio":
+        return StdioSession(parse_command(rest), budget=budget, scratch_parent=scratch_parent)
+    raise ClientUnavailable(f"{spec!r} is no client specification; write one of: {_FORMS}{_suggestion(spec)}")
+
+
+def parse_command(text: str) -> list[str]:
+    """The words of a command, the first one as the path of a program that can be run; no shell is involved.
+
+    Raises:
+        ClientUnavailable: there is no such program.
+    """
+    try:
+        words = shlex.split(text)
+    except ValueError as error:
+        raise ClientUnavailable(f"cannot split the command {text!r} into words: {error}") from None
+    if not words:
+        raise ClientUnavailable("stdio: needs a command, such as stdio:./my-adapter or stdio:'python3 adapter.py'")
+    return [_program(words[0]), *words[1:]]
+
+
+def _program(name: str) -> str:
+    if os.sep not in name:
+        found = shutil.which(name)
+        if found is None:
+            hint = f"; there is one in the current directory, write stdio:./{name}" if Path(name).is_file() else ""
+            raise ClientUnavailable(f"there is no command {name!r} on the search path{hint}")
+        return found
+    path = Path.cwd() / name
+    if not path.exists():
+        raise ClientUnavailable(f"there is no file {path}")
+    if not path.is_file():
+        raise ClientUnavailable(f"{path} is not a file that could be run")
+    if not os.access(path, os.X_OK):
+        raise ClientUnavailable(f"{path} is not executable; try: chmod +x {shlex.quote(name)}")
+    return str(path)
+
+
+def _suggestion(spec: str) -> str:
+    word = spec.strip().partition(" ")[0]
+    if Path(word).exists() or shutil.which(word):
+        return f" (to run it as a program: stdio:{spec.strip()})"
+    if ":" in spec and "/" not in spec:
+        return f" (to load a class: python:{spec.strip()})"
+    return ""

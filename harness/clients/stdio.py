@@ -1,0 +1,180 @@
+"""A client that is a program: JSON Lines over its standard streams."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import Any, ClassVar
+
+from harness.client import (
+    AdapterFault,
+    Answer,
+    Budget,
+    ClientCrash,
+    ClientFailure,
+    ClientHang,
+    ClientUnavailable,
+    Ok,
+)
+from harness.clients.answers import read_answer
+from harness.clients.contract import LINE_LIMIT, ContractViolation, shorten
+from harness.clients.payloads import to_json
+from harness.clients.scratch import Scratch
+from harness.clients.session import ClientSession
+from harness.supervise import LineTooLong, PipeClosed, ProcessEnded, SupervisedProcess, Tail
+
+
+class StdioSession(ClientSession):
+    """A session over an adapter program, started again by the next call after it hung, died or broke the contract."""
+
+    has_process: ClassVar[bool] = True
+
+    def __init__(
+        self,
+        command: Sequence[str],
+        *,
+        budget: Budget | None = None,
+        scratch_parent: Path | None = None,
+        cwd: Path | None = None,
+        env: Mapping[str, str] | None = None,
+    ) -> None:
+        super().__init__(budget or Budget())
+        self._command = tuple(command)
+        self._cwd = cwd or Path.cwd()
+        self._env = env
+        self._scratch = Scratch(scratch_parent)
+        self._tail = Tail()
+        self._process: SupervisedProcess | None = None
+        self._last_id = 0
+        self._stopped = False
+        try:
+            self._start()
+        except BaseException:
+            self.stop()
+            raise
+
+    @property
+    def stderr(self) -> str:
+        """The end of what the adapter wrote to standard error since :meth:`mark`."""
+        if self._process is not None:
+            self._process.pump_stderr()
+        return self._tail.text()
+
+    def mark(self) -> None:
+        """Begin a new stretch of standard error."""
+        if self._process is not None:
+            self._process.pump_stderr()
+        self._tail.clear()
+
+    def stop(self) -> None:
+        """Say ``bye``, wait a moment, then end the process group and remove the scratch directory."""
+        self._stopped = True
+        if self._process is not None:
+            with suppress(ClientFailure):
+                self._ask("bye", {}, self.budget.stop / 2)
+            self._finish()
+        self._scratch.remove()
+
+    def _start(self) -> None:
+        try:
+            self._process = SupervisedProcess(
+                self._command, stderr=self._tail, cwd=self._cwd, env=self._env, line_limit=LINE_LIMIT
+            )
+        except OSError as error:
+            raise ClientUnavailable(f"cannot start {self._command[0]}: {error.strerror}") from error
+        self.starts += 1
+        self.exit_status = None
+        answer = self._ask("hello", self._hello(str(self._scratch.path)), self.budget.start)
+        try:
+            self._introduce(answer)
+        except AdapterFault:
+            self._discard()
+            raise
+
+    def _exchange(self, op: str, args: Mapping[str, Any], deadline: float) -> Answer:
+        if self._stopped:
+            raise ClientUnavailable("the session was stopped")
+        if self._process is None:
+            self._start()
+        answer = self._ask(op, args, deadline)
+        if op == "bye" and isinstance(answer, Ok):
+            self._finish()
+        return answer
+
+    def _ask(self, op: str, args: Mapping[str, Any], deadline: float) -> Answer:
+        assert self._process is not None
+        until = time.monotonic() + deadline
+        files: list[str] = []
+        line = self._request(op, args, deadline, files)
+        self._note(line)
+        try:
+            self._refuse_unasked(self._process, before=op)
+            self._process.send(line, until)
+            received = self._process.receive(until)
+            self._note(line, received)
+            answer = read_answer(received, request_id=self._last_id, op=op, scratch=self._scratch.path)
+            self._refuse_unasked(self._process, before="the next request")
+        except (ContractViolation, TimeoutError, ProcessEnded, PipeClosed, LineTooLong) as problem:
+            raise self._failure(op, problem, deadline) from None
+        self.leftovers += self._scratch.sweep(files)
+        return answer
+
+    def _request(self, op: str, args: Mapping[str, Any], deadline: float, files: list[str]) -> bytes:
+        def leave(data: bytes) -> str:
+            files.append(self._scratch.leave(data))
+            return files[-1]
+
+        self._last_id += 1
+        request = {
+            "id": self._last_id,
+            "op": op,
+            "args": to_json(args, leave),
+            "deadline_ms": max(1, round(deadline * 1000)),
+        }
+        line = json.dumps(request, separators=(",", ":")).encode("ascii") + b"\n"
+        if len(line) > LINE_LIMIT:
+            self._scratch.sweep(files)
+            raise ContractViolation("the line", f"at most {LINE_LIMIT} bytes", f"{len(line)} bytes for {op}")
+        return line
+
+    def _refuse_unasked(self, process: SupervisedProcess, *, before: str) -> None:
+        unasked = process.unread()
+        if unasked:
+            self._note(self._sent, unasked)
+            raise ContractViolation("the output", f"one line for each request, and nothing before {before}")
+
+    def _failure(self, op: str, problem: Exception, deadline: float) -> ClientFailure:
+        process = self._process
+        assert process is not None
+        unfinished = process.unread() if isinstance(problem, TimeoutError | ProcessEnded | PipeClosed) else b""
+        self._discard()
+        partial = f"\n  line received, unfinished: {shorten(unfinished)}" if unfinished else ""
+        stderr = self._tail.text()
+        last_words = stderr.strip().rpartition("\n")[2]
+        said = f"\n  last line on standard error: {shorten(last_words)}" if last_words else ""
+        if isinstance(problem, TimeoutError):
+            return ClientHang(f"{op}: no answer within {deadline:g} s{partial}{said}", stderr=stderr)
+        if isinstance(problem, ProcessEnded):
+            return ClientCrash(f"{op}: the process ended with {problem}{partial}{said}", stderr=stderr)
+        if isinstance(problem, PipeClosed):
+            text = f"{op}: the process closed its {problem} and runs on{partial}{said}"
+            return AdapterFault(text, stderr=stderr) if "input" in str(problem) else ClientCrash(text, stderr=stderr)
+        if isinstance(problem, LineTooLong):
+            self._note(self._sent, problem.head)
+        received = f"\n  line received: {self.last_received}" if self.last_received else ""
+        return AdapterFault(f"{op}: {problem}{received}", stderr=stderr)
+
+    def _finish(self) -> None:
+        """Let the process end by itself for a moment."""
+        if self._process is not None:
+            self.exit_status = self._process.end(time.monotonic() + self.budget.stop / 2)
+        self._process = None
+
+    def _discard(self) -> None:
+        if self._process is not None:
+            self._process.kill()
+        self._process = None
+        self._scratch.empty()

@@ -1,0 +1,1 @@
+"""The reference client: every operation of the contract, written to be read."""

@@ -1,0 +1,98 @@
+"""The pure operations on keys and tokens."""
+
+from __future__ import annotations
+
+import struct
+import sys
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+
+from harness.client import ClientError, UnsupportedError
+from harness.reference.values import hash_from_json, key_from_json, key_to_json, release_of, wire_errors
+from wire.chunks import CHUNK_CHAINS, chunk_hashes, chunk_keys
+from wire.hashes import token_hashes
+from wire.keys import CacheKey, format_key, parse_key
+from wire.release import Release
+
+Answer = dict[str, Any]
+
+# CPython 3.12 made hash(None) a constant; before, it is an address.
+_HASH_OF_NONE: Final = hash(None) if sys.version_info >= (3, 12) else None
+
+
+class KeyOperations:
+    """Key strings, chunk keys and token hashes."""
+
+    def format_key(self, *, release: str, key: Mapping[str, Any], **_: Any) -> Answer:
+        """The key string of a release."""
+        known = release_of(release)
+        with wire_errors():
+            return {"text": format_key(known, key_from_json(key))}
+
+    def parse_key(self, *, release: str, text: str, **_: Any) -> Answer:
+        """The parts of a key string."""
+        known = release_of(release)
+        with wire_errors():
+            return {"key": key_to_json(parse_key(known, text))}
+
+    def chunk_keys(
+        self,
+        *,
+        release: str,
+        tokens: Sequence[int],
+        algorithm: str,
+        none_hash: Mapping[str, str],
+        chunk_size: int,
+        save_unfull_chunk: bool,
+        skip: int,
+        model: str,
+        world_size: int,
+        worker_id: int,
+        dtype: str | None,
+        fmt: str | None,
+        tags: Sequence[Sequence[str]],
+        **_: Any,
+    ) -> Answer:
+        """The chunks of a token list, each with its key string."""
+        known = release_of(release)
+        _check_derivable(known, algorithm)
+        _check_chunk_size(chunk_size)
+        identity = CacheKey(model, world_size, worker_id, 0, dtype, fmt, tags=tuple((name, text) for name, text in tags))
+        with wire_errors():
+            try:
+                chunks = chunk_hashes(
+                    known,
+                    tokens,
+                    chunk_size=chunk_size,
+                    algorithm=algorithm,
+                    none_hash=hash_from_json(none_hash),
+                    save_unfull_chunk=save_unfull_chunk,
+                    skip=skip,
+                    hash_of_none=_HASH_OF_NONE,
+                )
+            except OverflowError as error:
+                raise ClientError("refused", f"a token does not fit into 32 bits: {error}") from error
+            keys = chunk_keys(known, identity, chunks)
+        return {"chunks": [{"start": c.start, "end": c.end, "key": key} for c, key in zip(chunks, keys, strict=True)]}
+
+    def token_hashes(self, *, release: str, tokens: Sequence[int], chunk_size: int, **_: Any) -> Answer:
+        """The hashes of the full chunks of a token list, as the multiprocess server makes them."""
+        release_of(release)
+        _check_chunk_size(chunk_size)
+        try:
+            return {"hashes": [digest.hex() for digest in token_hashes(tokens, chunk_size)]}
+        except struct.error as error:
+            raise ClientError("refused", f"a token does not fit into 32 bits: {error}") from error
+
+
+def _check_derivable(release: Release, algorithm: str) -> None:
+    if algorithm == "builtin" and CHUNK_CHAINS[release].third == "none" and _HASH_OF_NONE is None:
+        raise UnsupportedError(
+            f"builtin chunk keys of lmcache {release} contain hash(None), which differs from process to process "
+            "before CPython 3.12; they cannot be derived"
+        )
+
+
+def _check_chunk_size(chunk_size: int) -> None:
+    if chunk_size < 1:
+        raise ClientError("refused", f"a chunk of {chunk_size} tokens is none")

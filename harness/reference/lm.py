@@ -1,0 +1,230 @@
+"""The reference client of the ``lm://`` wire."""
+
+from __future__ import annotations
+
+import contextlib
+import platform
+import resource
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, ClassVar, Final
+
+from harness.client import OPERATIONS, PROTOCOL_VERSION, ClientError, MissError, UnsupportedError
+from harness.reference.connection import BODY_LIMIT, Connection
+from harness.reference.frames import FrameOperations
+from harness.reference.keys import KeyOperations
+from harness.reference.layouts import LayoutOperations
+from harness.reference.values import key_from_json, release_of, wire_errors
+from wire.keys import KEY_GRAMMARS, CacheKey, format_key
+from wire.lm.frames import NOTHING, Description, Reply, Request, decode_reply, encode_request
+from wire.lm.profile import lm_profile
+from wire.lm.shapes import pad_shape, payload_size
+from wire.release import KNOWN_RELEASES, Release
+
+Answer = dict[str, Any]
+
+_LIST_LIMIT: Final = 16 * 1024 * 1024
+
+
+class LmConnection(Connection):
+    """A connection that speaks the frames of one release."""
+
+    def __init__(self, host: str, port: int, timeout: float, release: Release) -> None:
+        super().__init__(host, port, timeout)
+        self.release = release
+        self.profile = lm_profile(release)
+
+    def request(self, command: str, key: str, about: Description = NOTHING) -> bytes:
+        """A request header."""
+        with wire_errors():
+            return encode_request(self.profile, Request(command, key, about))
+
+    def reply(self) -> Reply:
+        """Read a reply header; its length is not negative."""
+        header = self.receive(self.profile.header.reply_size)
+        with wire_errors():
+            reply = decode_reply(self.profile, header)
+        if reply.about.length < 0:
+            raise ClientError("refused", f"the reply announces {reply.about.length} bytes")
+        return reply
+
+    def bare_reply(self) -> bool:
+        """Read a reply that has no body: whether it says success."""
+        reply = self.reply()
+        if reply.about.length:
+            raise ClientError("protocol", f"a reply without a body announces {reply.about.length} bytes")
+        return reply.code == "SUCCESS"
+
+
+class ReferenceClient(FrameOperations, KeyOperations, LayoutOperations):
+    """All operations of the contract, for every known release."""
+
+    name: ClassVar[str] = "lmconform reference client"
+
+    def __init__(self) -> None:
+        self._connections: dict[str, LmConnection] = {}
+
+    def hello(self, *, protocol: int, **_: Any) -> Answer:
+        """Who this is and what it can do."""
+        if protocol != PROTOCOL_VERSION:
+            raise ClientError("refused", f"protocol {protocol} is not spoken here, only {PROTOCOL_VERSION}")
+        return {
+            "name": self.name,
+            "version": "1",
+            "language": f"Python {platform.python_version()}",
+            "operations": list(OPERATIONS),
+            "releases": list(KNOWN_RELEASES),
+        }
+
+    def state(self, **_: Any) -> Answer:
+        """What this process holds."""
+        answer: Answer = {
+            "connections": sum(connection.is_open for connection in self._connections.values()),
+            "resident_bytes": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024,
+        }
+        with contextlib.suppress(OSError, ValueError):
+            pages = Path("/proc/self/statm").read_text(encoding="ascii").split()[1]
+            answer["resident_bytes"] = int(pages) * resource.getpagesize()
+            answer["file_descriptors"] = sum(1 for _ in Path("/proc/self/fd").iterdir()) - 1
+        return answer
+
+    def bye(self, **_: Any) -> Answer:
+        """Close everything."""
+        for connection in self._connections.values():
+            connection.close()
+        return {}
+
+    def connect(self, *, connection: str, protocol: str, host: str, port: int, release: str, timeout_ms: int, **_: Any) -> Answer:
+        """Open a connection under a name that is free."""
+        if protocol != "lm":
+            raise UnsupportedError(f"protocol {protocol!r}; only lm")
+        known = release_of(release)
+        if connection in self._connections and self._connections[connection].is_open:
+            raise ClientError("refused", f"a connection {connection!r} is open already")
+        self._connections[connection] = LmConnection(host, port, timeout_ms / 1000, known)
+        return {}
+
+    def put(
+        self,
+        *,
+        connection: str,
+        key: Mapping[str, Any],
+        format: str,  # noqa: A002  # the name of the contract
+        dtype: str | None,
+        shape: Sequence[int],
+        location: str | None,
+        payload: bytes,
+        **_: Any,
+    ) -> Answer:
+        """Send header and payload; there is no reply."""
+        link = self._connection(connection)
+        about = Description(len(payload), format, dtype, tuple(shape), location)
+        header = link.request("PUT", self._key(link, key), about)
+        with link.exchange():
+            link.send(header, payload)
+        return {}
+
+    def get(self, *, connection: str, key: Mapping[str, Any], expect: Mapping[str, Any], **_: Any) -> Answer:
+        """Fetch a value if it is what the caller expects; nothing is allocated for anything else."""
+        link = self._connection(connection)
+        header = link.request("GET", self._key(link, key))
+        size = self._expected_size(link, expect)
+        with link.exchange():
+            link.send(header)
+            reply = link.reply()
+            if reply.code == "SUCCESS":
+                self._check_expected(link, reply.about, expect, size)
+                payload = link.receive(size)
+            elif reply.about.length:
+                raise ClientError("protocol", f"a miss announces {reply.about.length} bytes")
+        if reply.code != "SUCCESS":
+            raise MissError
+        about = reply.about
+        return {"payload": payload, "format": about.format, "dtype": about.dtype, "shape": list(about.shape)}
+
+    def exist(self, *, connection: str, key: Mapping[str, Any], **_: Any) -> Answer:
+        """Whether the server has a key."""
+        link = self._connection(connection)
+        header = link.request("EXIST", self._key(link, key))
+        with link.exchange():
+            link.send(header)
+            return {"exists": link.bare_reply()}
+
+    def health(self, *, connection: str, **_: Any) -> Answer:
+        """Whether the server is well; the request carries a key that servers can parse, because they do parse it."""
+        link = self._connection(connection)
+        header = link.request("HEALTH", _any_key(link.release))
+        with link.exchange():
+            link.send(header)
+            return {"healthy": link.bare_reply()}
+
+    def list(self, *, connection: str, **_: Any) -> Answer:
+        """The keys of the server, one a line; real servers never answer."""
+        link = self._connection(connection)
+        header = link.request("LIST", _any_key(link.release))
+        with link.exchange():
+            link.send(header)
+            reply = link.reply()
+            if reply.about.length > _LIST_LIMIT:
+                raise ClientError("refused", f"a list of {reply.about.length} bytes; the limit is {_LIST_LIMIT}")
+            body = link.receive(reply.about.length)
+            if reply.code != "SUCCESS":
+                raise ClientError("protocol", "the server failed to list its keys")
+            try:
+                return {"keys": [line for line in body.decode().split("\n") if line]}
+            except UnicodeDecodeError as error:
+                raise ClientError("protocol", f"the list is not UTF-8: {error}") from error
+
+    def close(self, *, connection: str, **_: Any) -> Answer:
+        """Close a connection; closing it twice, or one that never was, is harmless."""
+        if connection in self._connections:
+            self._connections[connection].close()
+        return {}
+
+    def _connection(self, name: str) -> LmConnection:
+        try:
+            return self._connections[name]
+        except KeyError:
+            raise ClientError("connection", f"there is no connection {name!r}") from None
+
+    def _key(self, link: LmConnection, key: Mapping[str, Any]) -> str:
+        with wire_errors():
+            return format_key(link.release, key_from_json(key))
+
+    def _expected_size(self, link: LmConnection, expect: Mapping[str, Any]) -> int:
+        """Bytes that the caller's expectation amounts to."""
+        shape = expect["shape"]
+        with wire_errors():
+            pad_shape(link.profile, shape)
+        size = payload_size(expect["format"], expect["dtype"], shape)
+        if min(shape, default=0) < 0 or size > BODY_LIMIT:
+            raise ClientError("refused", f"{expect['dtype']} of shape {list(shape)} cannot be the body of a reply")
+        return size
+
+    def _check_expected(self, link: LmConnection, about: Description, expect: Mapping[str, Any], size: int) -> None:
+        """Refuse a reply that is not what the caller expects."""
+        expected_shape = pad_shape(link.profile, expect["shape"])
+        for member, expected, got in (
+            ("format", expect["format"], about.format),
+            ("dtype", expect["dtype"], about.dtype),
+            ("shape", expected_shape, pad_shape(link.profile, about.shape)),
+            ("length", size, about.length),
+        ):
+            if got != expected:
+                raise ClientError("refused", f"the reply has {member} {got}, expected {expected}")
+
+
+def _any_key(release: Release) -> str:
+    """A well-formed key for requests that are about no key."""
+    grammar = KEY_GRAMMARS[release]
+    return format_key(
+        release,
+        CacheKey(
+            model="lmconform",
+            world_size=1,
+            worker_id=0,
+            chunk_hash="0" if grammar.hash_style == "text" else 0,
+            dtype="float16" if grammar.dtype_names is not None else None,
+            fmt="vllm" if grammar.prefix else None,
+        ),
+    )

@@ -1,0 +1,88 @@
+"""Between the JSON values of the contract and the values of :mod:`wire`, and between their errors."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any
+
+from harness.client import ClientError, UnsupportedError
+from wire.errors import DecodeError, EncodeError
+from wire.keys import CacheKey, ChunkHash
+from wire.lm.frames import Description
+from wire.release import KNOWN_RELEASES, Release
+
+
+def release_of(text: str) -> Release:
+    """A release that the reference client declares.
+
+    Raises:
+        UnsupportedError: any other text.
+    """
+    if text not in KNOWN_RELEASES:
+        raise UnsupportedError(f"release {text!r} is not known; known: {KNOWN_RELEASES[0]} to {KNOWN_RELEASES[-1]}")
+    return Release.parse(text)
+
+
+@contextmanager
+def wire_errors() -> Iterator[None]:
+    """Turn errors of the codecs into those of the contract: unwritable values are refused, unreadable bytes are illegal."""
+    try:
+        yield
+    except EncodeError as error:
+        raise ClientError("refused", str(error)) from error
+    except DecodeError as error:
+        raise ClientError("protocol", str(error)) from error
+
+
+def hash_from_json(value: Mapping[str, str]) -> ChunkHash:
+    """A hash: an integer, text, or bytes."""
+    if "int" in value:
+        return int(value["int"])
+    return value["text"] if "text" in value else bytes.fromhex(value["bytes"])
+
+
+def hash_to_json(value: ChunkHash) -> dict[str, str]:
+    """The inverse of :func:`hash_from_json`."""
+    if isinstance(value, int):
+        return {"int": str(value)}
+    return {"text": value} if isinstance(value, str) else {"bytes": value.hex()}
+
+
+def key_from_json(value: Mapping[str, Any]) -> CacheKey:
+    """A cache key."""
+    return CacheKey(
+        model=value["model"],
+        world_size=value["world_size"],
+        worker_id=value["worker_id"],
+        chunk_hash=hash_from_json(value["chunk_hash"]),
+        dtype=value["dtype"],
+        fmt=value["fmt"],
+        layer=value["layer"],
+        tags=tuple((name, text) for name, text in value["tags"]),
+    )
+
+
+def key_to_json(key: CacheKey) -> dict[str, Any]:
+    """The inverse of :func:`key_from_json`."""
+    return {
+        "model": key.model,
+        "world_size": key.world_size,
+        "worker_id": key.worker_id,
+        "chunk_hash": hash_to_json(key.chunk_hash),
+        "dtype": key.dtype,
+        "fmt": key.fmt,
+        "layer": key.layer,
+        "tags": [list(pair) for pair in key.tags],
+    }
+
+
+def description_to_json(about: Description) -> dict[str, Any]:
+    """The members that requests and replies share."""
+    return {
+        "length": about.length,
+        "format": about.format,
+        "dtype": about.dtype,
+        "shape": list(about.shape),
+        "location": about.location,
+    }

@@ -1,0 +1,332 @@
+"""A child process on a short lead: every wait has an end, every buffer a limit, and its whole group dies with it."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import selectors
+import signal
+import subprocess
+import time
+import weakref
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import IO, Final
+
+LINE_LIMIT: Final = 16 * 1024 * 1024
+STDERR_LIMIT: Final = 64 * 1024
+_CHUNK: Final = 64 * 1024
+_POLL: Final = 0.05
+"""How late the end of a process may be noticed while a grandchild keeps its pipes open, in seconds."""
+_SETTLE: Final = 1.0
+"""How long a process that closed a pipe may take to end before it counts as still running, in seconds."""
+_TERMINATE: Final = 0.5
+
+
+class ProcessEnded(Exception):
+    """The process ended; ``status`` as :mod:`subprocess` gives it, negative for a signal."""
+
+    def __init__(self, status: int) -> None:
+        super().__init__(exit_text(status))
+        self.status = status
+
+
+class PipeClosed(Exception):
+    """The process runs on, but closed its standard input or output; the message says which."""
+
+
+class LineTooLong(Exception):
+    """More bytes than the limit without a line feed; ``head`` is how they begin."""
+
+    def __init__(self, head: bytes, limit: int) -> None:
+        super().__init__(f"more than {limit} bytes without a line feed")
+        self.head = head
+
+
+def exit_text(status: int) -> str:
+    """How a process ended, in words: ``exit status 3`` or ``signal SIGSEGV``."""
+    if status >= 0:
+        return f"exit status {status}"
+    try:
+        return f"signal {signal.Signals(-status).name}"
+    except ValueError:
+        return f"signal {-status}"
+
+
+class Tail:
+    """The end of a stream of bytes since the last mark."""
+
+    def __init__(self, limit: int = STDERR_LIMIT) -> None:
+        self._limit = limit
+        self._kept = bytearray()
+        self._dropped = 0
+
+    def add(self, data: bytes) -> None:
+        """Take more bytes and drop the oldest beyond the limit."""
+        self._kept += data
+        excess = len(self._kept) - self._limit
+        if excess > 0:
+            del self._kept[:excess]
+            self._dropped += excess
+
+    def clear(self) -> None:
+        """Begin anew."""
+        self._kept.clear()
+        self._dropped = 0
+
+    def text(self) -> str:
+        """What was kept, with a note in front when something was dropped."""
+        note = f"[{self._dropped} bytes before this were dropped]\n" if self._dropped else ""
+        return note + self._kept.decode("utf-8", "backslashreplace")
+
+
+class SupervisedProcess:
+    """A command in a session of its own that takes and gives lines.
+
+    All reading and writing happens inside the calls below, in the thread of the caller.
+    """
+
+    def __init__(
+        self,
+        command: Sequence[str],
+        *,
+        stderr: Tail | None = None,
+        cwd: Path | None = None,
+        env: Mapping[str, str] | None = None,
+        line_limit: int = LINE_LIMIT,
+    ) -> None:
+        self._popen = subprocess.Popen(
+            list(command),
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            bufsize=0,
+            cwd=cwd,
+            env=env,
+            start_new_session=True,
+        )
+        self._last_resort = weakref.finalize(self, _kill_group, self._popen.pid)
+        self._tail = Tail() if stderr is None else stderr
+        self._line_limit = line_limit
+        self._output = bytearray()
+        self._scanned = 0
+        self._output_open = True
+        self._status: int | None = None
+        self._selector = selectors.DefaultSelector()
+        for stream in self._streams():
+            os.set_blocking(stream.fileno(), False)
+        self._selector.register(self._stdout, selectors.EVENT_READ, self._read_output)
+        self._selector.register(self._stderr, selectors.EVENT_READ, self._read_errors)
+
+    @property
+    def pid(self) -> int:
+        """The process id, which is also the id of the process group."""
+        return self._popen.pid
+
+    def send(self, line: bytes, until: float) -> None:
+        """Write a line; ``until`` is a moment of ``time.monotonic``.
+
+        Raises:
+            TimeoutError: the process did not take it in time.
+            ProcessEnded, PipeClosed: nobody is there to take it.
+        """
+        rest = memoryview(line)
+        descriptor = self._stdin.fileno()
+        waiting = False
+        try:
+            while rest:
+                try:
+                    rest = rest[os.write(descriptor, rest) :]
+                except BlockingIOError:
+                    if self._exited():
+                        raise ProcessEnded(self._reaped()) from None
+                    if not waiting:
+                        self._selector.register(self._stdin, selectors.EVENT_WRITE, _nothing)
+                        waiting = True
+                    self._wait(until)
+                except (BrokenPipeError, ConnectionResetError):
+                    raise self._why_closed("input") from None
+        finally:
+            if waiting:
+                self._selector.unregister(self._stdin)
+
+    def receive(self, until: float) -> bytes:
+        """The next line without its line feed.
+
+        Raises:
+            TimeoutError: none came in time.
+            ProcessEnded, PipeClosed: none will come.
+            LineTooLong: what came is longer than the limit.
+        """
+        while True:
+            line = self._next_line()
+            if line is not None:
+                return line
+            if len(self._output) > self._line_limit:
+                raise LineTooLong(bytes(self._output[:1000]), self._line_limit)
+            if not self._output_open:
+                raise self._why_closed("output")
+            if self._exited():
+                self._drain()
+                line = self._next_line()
+                if line is not None:
+                    return line
+                raise ProcessEnded(self._reaped())
+            self._wait(until)
+
+    def unread(self) -> bytes:
+        """Output that came and was not received, without waiting for more; after a timeout, the unfinished line."""
+        self._drain()
+        return bytes(self._output)
+
+    def pump_stderr(self) -> None:
+        """Take what the process wrote to standard error so far."""
+        self._read_errors()
+
+    def wait(self, until: float) -> int | None:
+        """The exit status, or None when the process still runs at that moment."""
+        while not self._exited():
+            try:
+                self._wait(until, ignore_output=True)
+            except TimeoutError:
+                return None
+        return self._reaped()
+
+    def end(self, until: float) -> int | None:
+        """Wait for the process until that moment, then terminate, then kill; answers its status if it ended by itself."""
+        self._stdin.close()
+        status = self.wait(until)
+        if status is None:
+            _signal_group(self.pid, signal.SIGTERM)
+            self.wait(time.monotonic() + _TERMINATE)
+        self.kill()
+        return status
+
+    def kill(self) -> None:
+        """Kill the whole group at once and close the pipes, whoever else holds them."""
+        if self._stdout.closed:
+            return
+        self._reaped()
+        self._read_errors()
+        self._selector.close()
+        for stream in self._streams():
+            stream.close()
+
+    @property
+    def _stdin(self) -> IO[bytes]:
+        assert self._popen.stdin is not None
+        return self._popen.stdin
+
+    @property
+    def _stdout(self) -> IO[bytes]:
+        assert self._popen.stdout is not None
+        return self._popen.stdout
+
+    @property
+    def _stderr(self) -> IO[bytes]:
+        assert self._popen.stderr is not None
+        return self._popen.stderr
+
+    def _streams(self) -> tuple[IO[bytes], IO[bytes], IO[bytes]]:
+        return self._stdin, self._stdout, self._stderr
+
+    def _wait(self, until: float, *, ignore_output: bool = False) -> None:
+        remaining = until - time.monotonic()
+        if remaining <= 0:
+            raise TimeoutError
+        for key, _ in self._selector.select(min(remaining, _POLL)):
+            key.data()
+        if ignore_output:
+            self._output.clear()
+            self._scanned = 0
+
+    def _read_output(self) -> bool:
+        """Read once; answers whether there may be more."""
+        if not self._output_open:
+            return False
+        data = _read(self._stdout)
+        if data is None:
+            return False
+        self._output += data
+        if not data or len(self._output) > self._line_limit:
+            self._output_open = bool(data)
+            self._forget(self._stdout)
+            return False
+        return True
+
+    def _read_errors(self) -> bool:
+        if self._stderr.closed:
+            return False
+        data = _read(self._stderr)
+        if data is None:
+            return False
+        self._tail.add(data)
+        if not data:
+            self._forget(self._stderr)
+        return bool(data)
+
+    def _drain(self) -> None:
+        budget = self._line_limit // _CHUNK + 1
+        while budget and self._read_output():
+            budget -= 1
+
+    def _forget(self, stream: IO[bytes]) -> None:
+        if stream in self._selector.get_map():
+            self._selector.unregister(stream)
+
+    def _next_line(self) -> bytes | None:
+        end = self._output.find(b"\n", self._scanned)
+        if end < 0:
+            self._scanned = len(self._output)
+            return None
+        line = bytes(self._output[:end])
+        del self._output[: end + 1]
+        self._scanned = 0
+        return line
+
+    def _exited(self) -> bool:
+        """Whether the process ended, without reaping it: until then its group id cannot be given to another process."""
+        if self._status is not None:
+            return True
+        try:
+            return os.waitid(os.P_PID, self.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is not None
+        except ChildProcessError:
+            return True
+
+    def _reaped(self) -> int:
+        """The status of the process, after the rest of its group was killed."""
+        if self._status is None:
+            _kill_group(self.pid)
+            self._last_resort.detach()
+            try:
+                self._status = self._popen.wait(_SETTLE)
+            except subprocess.TimeoutExpired:
+                self._status = -signal.SIGKILL
+        return self._status
+
+    def _why_closed(self, side: str) -> Exception:
+        status = self.wait(time.monotonic() + _SETTLE)
+        if status is None:
+            return PipeClosed(f"standard {side}")
+        return ProcessEnded(status)
+
+
+def _read(stream: IO[bytes]) -> bytes | None:
+    """What can be read at once: None when nothing is there, empty at the end."""
+    try:
+        return os.read(stream.fileno(), _CHUNK)
+    except BlockingIOError:
+        return None
+
+
+def _nothing() -> None:
+    """Writing happens in the loop that waits."""
+
+
+def _kill_group(pid: int) -> None:
+    _signal_group(pid, signal.SIGKILL)
+
+
+def _signal_group(pid: int, number: int) -> None:
+    with contextlib.suppress(ProcessLookupError, PermissionError):
+        os.killpg(pid, number)

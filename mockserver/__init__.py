@@ -1,0 +1,1 @@
+"""Servers that speak the wires of LMCache as the real ones do, until a fault plan says otherwise."""

@@ -1,0 +1,118 @@
+"""One accepted connection: exact reads, sends, waits, and three ways to end it."""
+
+from __future__ import annotations
+
+import select
+import socket
+import struct
+import threading
+import time
+
+from mockserver.buffers import Buffer
+from mockserver.endings import ConnectionEndedError, Ending
+from mockserver.records import Segment
+
+_DISCARD_SIZE = 64 << 10
+
+
+class Connection:
+    """A socket in the hands of one thread, which another thread may abort at any time.
+
+    Every method but :meth:`abort` belongs to the serving thread. Methods that move bytes raise ``ConnectionEndedError`` when
+    the peer resets the connection or the server stops.
+    """
+
+    def __init__(self, sock: socket.socket, peer: str, stopping: threading.Event) -> None:
+        self.peer = peer
+        self.socket = sock
+        self._stopping = stopping
+        self._closing = threading.Lock()
+        self._segments_in: list[Segment] = []
+        self._segments_out: list[Segment] = []
+
+    def read_into(self, buffer: memoryview) -> int:
+        """Fill a buffer.
+
+        Returns:
+            Bytes read; fewer than asked for only where the peer sent its last byte.
+        """
+        size = len(buffer)
+        got = 0
+        while got < size:
+            try:
+                count = self.socket.recv_into(buffer[got:])
+            except OSError as error:
+                raise self._ended(error) from None
+            if count == 0:
+                if self._stopping.is_set():
+                    raise ConnectionEndedError(Ending("server stopped"))
+                return got
+            self._segments_in.append(Segment(time.monotonic(), count))
+            got += count
+        return got
+
+    def send(self, data: Buffer) -> None:
+        """Send all of it in one go; nothing where it is empty."""
+        if not len(data):
+            return
+        at = time.monotonic()
+        try:
+            self.socket.sendall(data)
+        except OSError as error:
+            raise self._ended(error) from None
+        self._segments_out.append(Segment(at, len(data)))
+
+    def take_segments(self) -> tuple[tuple[Segment, ...], tuple[Segment, ...]]:
+        """The segments received and sent since this was last called."""
+        taken = tuple(self._segments_in), tuple(self._segments_out)
+        self._segments_in.clear()
+        self._segments_out.clear()
+        return taken
+
+    def peek_segments_in(self) -> tuple[Segment, ...]:
+        """The segments received since they were last taken."""
+        return tuple(self._segments_in)
+
+    def wait(self, seconds: float | None) -> None:
+        """Let time pass (None: for ever), less if the peer resets or the server stops."""
+        hung_up = select.poll()
+        hung_up.register(self.socket, 0)
+        if hung_up.poll(None if seconds is None else seconds * 1000):
+            raise self._ended(None)
+        if self._stopping.is_set():
+            raise ConnectionEndedError(Ending("server stopped"))
+
+    def separate_sends(self, wanted: bool) -> None:
+        """Whether every send leaves at once (TCP_NODELAY) instead of joining others in a packet."""
+        self.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, wanted)
+
+    def reset_on_close(self) -> None:
+        """Make the coming close a reset: the peer gets an error instead of an end of stream."""
+        self.socket.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+
+    def discard_input(self) -> None:
+        """Throw away what arrived unread, so that the coming close ends the stream instead of resetting it."""
+        try:
+            while self.socket.recv(_DISCARD_SIZE, socket.MSG_DONTWAIT):
+                pass
+        except OSError:
+            return
+
+    def close(self) -> None:
+        """Close, as the real server does: the peer sees a reset where it sent bytes that nobody read."""
+        with self._closing:
+            self.socket.close()
+
+    def abort(self) -> None:
+        """From any thread: wake the serving thread out of whatever it waits for."""
+        with self._closing:
+            if self.socket.fileno() != -1:
+                try:
+                    self.socket.shutdown(socket.SHUT_RDWR)
+                except OSError:
+                    return
+
+    def _ended(self, error: OSError | None) -> ConnectionEndedError:
+        if self._stopping.is_set():
+            return ConnectionEndedError(Ending("server stopped"))
+        return ConnectionEndedError(Ending("peer reset", (error.strerror or str(error)) if error else "the peer hung up"))

@@ -1,0 +1,181 @@
+"""The journal of a mock server: every connection and every exchange, and a way to wait for one."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections import OrderedDict, deque
+from collections.abc import Callable
+from dataclasses import replace
+from typing import TypeVar
+
+from mockserver.buffers import Buffer
+from mockserver.endings import Ending
+from mockserver.payloads import SeenPayload
+from mockserver.records import ConnectionRecord, Exchange
+
+T = TypeVar("T")
+
+
+class Journal:
+    """What happened on a server, safe to write and read from any thread.
+
+    At most ``max_exchanges`` exchanges (and as many closed connections) are remembered, oldest forgotten first; the counts go
+    on. Bytes of payloads up to ``keep_payload_below`` are kept, larger ones until their digest is made; together never more
+    than ``retain_bytes``, beyond which the oldest are digested and let go. ``digest_payloads=False`` makes no digests of large
+    payloads, for measurements.
+    """
+
+    def __init__(
+        self,
+        *,
+        max_exchanges: int = 65536,
+        keep_payload_below: int = 64 << 10,
+        retain_bytes: int = 256 << 20,
+        digest_payloads: bool = True,
+    ) -> None:
+        if max_exchanges < 1:
+            raise ValueError(f"a journal keeps at least 1 exchange, not {max_exchanges}")
+        self._max_exchanges = max_exchanges
+        self._keep_below = keep_payload_below
+        self._retain_bytes = retain_bytes
+        self._digest = digest_payloads
+        self._changed = threading.Condition()
+        self._exchanges: OrderedDict[tuple[int, int], Exchange] = OrderedDict()
+        self._open: dict[int, ConnectionRecord] = {}
+        self._closed: deque[ConnectionRecord] = deque(maxlen=max_exchanges)
+        self._connection_count = 0
+        self._exchange_count = 0
+        self._retained: deque[SeenPayload] = deque()
+        self._retained_bytes = 0
+
+    def open_connection(self, peer: str) -> int:
+        """Note a new connection.
+
+        Returns:
+            Its number, from 1.
+        """
+        with self._changed:
+            self._connection_count += 1
+            number = self._connection_count
+            self._open[number] = ConnectionRecord(number, peer, time.monotonic())
+            self._changed.notify_all()
+        return number
+
+    def close_connection(self, number: int, ending: Ending, unfinished: bytes = b"") -> None:
+        """Note how a connection ended."""
+        with self._changed:
+            opened = self._open.pop(number)
+            self._closed.append(replace(opened, closed_at=time.monotonic(), ending=ending, unfinished=unfinished))
+            self._changed.notify_all()
+
+    def record(self, exchange: Exchange) -> None:
+        """Note an exchange, or how far one got that was noted before."""
+        place = (exchange.connection, exchange.number)
+        with self._changed:
+            if place not in self._exchanges:
+                if exchange.done and exchange.number < 1:
+                    raise ValueError(f"exchanges are numbered from 1, not {exchange.number}")
+                self._exchange_count += 1
+                if len(self._exchanges) == self._max_exchanges:
+                    self._exchanges.popitem(last=False)
+            self._exchanges[place] = exchange
+            self._changed.notify_all()
+
+    def see_payload(self, data: Buffer) -> SeenPayload:
+        """A payload to put into an exchange; letting go of older ones where too much is held."""
+        keep = len(data) <= self._keep_below
+        payload = SeenPayload(data, keep=keep)
+        if not keep and not self._digest:
+            payload.release(digest=False)
+            return payload
+        for old in self._retain(payload):
+            old.release(digest=True)
+        return payload
+
+    def exchanges(self, command: str | None = None, connection: int | None = None, key: str | None = None) -> list[Exchange]:
+        """The remembered exchanges in order of their beginning, the running ones included; filtered where asked."""
+        with self._changed:
+            return [
+                exchange
+                for exchange in self._exchanges.values()
+                if (command is None or exchange.command == command)
+                and (connection is None or exchange.connection == connection)
+                and (key is None or exchange.key == key)
+            ]
+
+    def last_exchange(self, command: str | None = None, connection: int | None = None) -> Exchange | None:
+        """The exchange that began last, or None."""
+        with self._changed:
+            for exchange in reversed(self._exchanges.values()):
+                if command in {None, exchange.command} and connection in {None, exchange.connection}:
+                    return exchange
+            return None
+
+    def connections(self) -> list[ConnectionRecord]:
+        """The remembered connections, in order of acceptance."""
+        with self._changed:
+            return sorted((*self._closed, *self._open.values()), key=lambda record: record.number)
+
+    def connection(self, number: int) -> ConnectionRecord:
+        """One connection.
+
+        Raises:
+            KeyError: it never was, or is forgotten.
+        """
+        for record in self.connections():
+            if record.number == number:
+                return record
+        raise KeyError(f"the journal knows no connection {number}")
+
+    @property
+    def open_connections(self) -> list[ConnectionRecord]:
+        """The connections that are served right now."""
+        with self._changed:
+            return list(self._open.values())
+
+    @property
+    def connection_count(self) -> int:
+        """Connections accepted so far, the forgotten ones included."""
+        with self._changed:
+            return self._connection_count
+
+    @property
+    def exchange_count(self) -> int:
+        """Exchanges begun so far, the forgotten ones included."""
+        with self._changed:
+            return self._exchange_count
+
+    def wait_for(self, predicate: Callable[[Journal], T], timeout: float = 5.0) -> T:
+        """Wait until the predicate, called with this journal after every change, answers something true.
+
+        Returns:
+            What the predicate answered.
+
+        Raises:
+            TimeoutError: ``timeout`` seconds passed; the message tells what the journal holds.
+        """
+        with self._changed:
+            answer = self._changed.wait_for(lambda: predicate(self), timeout)
+            if not answer:
+                raise TimeoutError(f"nothing that was waited for happened within {timeout} s; {self._summary()}")
+            return answer
+
+    def _retain(self, payload: SeenPayload) -> list[SeenPayload]:
+        dropped = []
+        with self._changed:
+            self._retained.append(payload)
+            self._retained_bytes += payload.length
+            while self._retained_bytes > self._retain_bytes or len(self._retained) > self._max_exchanges:
+                oldest = self._retained.popleft()
+                self._retained_bytes -= oldest.length
+                dropped.append(oldest)
+        return dropped
+
+    def _summary(self) -> str:
+        last = self.last_exchange()
+        counts = f"{self._connection_count} connections ({len(self._open)} open), {self._exchange_count} exchanges"
+        if last is None:
+            return counts
+        state = "ended the connection, " + str(last.ending) if last.ending else "done" if last.done else "still running"
+        return f"{counts}, the last one {last.command} {last.key!r} on connection {last.connection}: {state}"

@@ -1,0 +1,76 @@
+"""A request header as the real server takes it.
+
+Source: ``ClientMetaMessage.deserialize`` of each release. Whatever it raises ends the connection without a reply.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from wire.errors import DecodeError
+from wire.keys import CacheKey, parse_key_as_server
+from wire.lm.enums import COMMANDS, name_of
+from wire.lm.frames import Description, header_numbers
+from wire.lm.profile import KEY_FIELD_SIZE, LmProfile
+from wire.lm.shapes import strip_shape
+
+_COMMAND_NAMES = {number: name for name, number in COMMANDS.items()}
+
+
+@dataclass(frozen=True, slots=True)
+class ServerRequest:
+    """A request that a server accepts: what to do, the identity of the key, and what a PUT says about its payload."""
+
+    command: str
+    key: CacheKey
+    about: Description
+
+
+def command_name(number: int) -> str:
+    """The name of a command, or its number as text where it has none."""
+    return _COMMAND_NAMES.get(number, str(number))
+
+
+def key_text(header: bytes) -> str:
+    """The key field of a header for people to read: bytes that are not UTF-8 are escaped."""
+    return header[-KEY_FIELD_SIZE:].decode(errors="backslashreplace").strip()
+
+
+def read_key(profile: LmProfile, field: bytes) -> CacheKey:
+    """The identity that a key field stands for.
+
+    Raises:
+        DecodeError: the field is not UTF-8, or no key of this release.
+    """
+    try:
+        text = field.decode()
+    except UnicodeDecodeError as error:
+        raise DecodeError(f"the key field is not UTF-8: {error}") from None
+    return parse_key_as_server(profile.release, text)
+
+
+def read_request(profile: LmProfile, header: bytes, key: CacheKey) -> ServerRequest:
+    """Judge the numbers of a header.
+
+    Until 0.3.5 any command passes, and a server that does not know it goes on to the next request; ``command`` is the number
+    as text then. The location is checked and forgotten: no server keeps it.
+
+    Raises:
+        DecodeError: a command (from 0.3.6 on), format, dtype or location outside its table.
+    """
+    numbers = header_numbers(profile.header.request, header)
+    if profile.strict_enums:
+        name_of("command", numbers["command"])
+    if numbers["format"] > profile.highest_format:
+        raise DecodeError(f"format {numbers['format']} does not exist in lmcache {profile.release}")
+    format_name = name_of("format", numbers["format"])
+    assert format_name is not None
+    if profile.has_location:
+        name_of("location", numbers["location"])
+    about = Description(
+        length=numbers["length"],
+        format=format_name,
+        dtype=name_of("dtype", numbers["dtype"]),
+        shape=strip_shape(profile, [numbers[f"shape{index}"] for index in range(4)], format_name),
+    )
+    return ServerRequest(command_name(numbers["command"]), key, about)

@@ -1,0 +1,87 @@
+"""What a journal holds: connections, exchanges, and the segments that crossed the wire."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from mockserver.endings import Ending
+from mockserver.payloads import SeenPayload
+
+
+class Segment(NamedTuple):
+    """Bytes that one receive or one send moved, and when (``time.monotonic``)."""
+
+    at: float
+    size: int
+
+
+@dataclass(frozen=True, slots=True)
+class Exchange:
+    """One request and what the server did about it. A snapshot: the journal replaces it as the exchange goes on.
+
+    ``command`` is the name, or the number as text where it has none. ``reply_header`` is what the reply began with after
+    faults (empty where there is no reply), ``reply_body_length`` what was to follow; what left is in ``segments_out``.
+    """
+
+    connection: int
+    """Number of the connection, from 1, in order of acceptance."""
+    number: int
+    """Number of the exchange on its connection, from 1."""
+    command: str
+    key: str
+    """The key field as text, without the padding."""
+    header: bytes
+    segments_in: tuple[Segment, ...]
+    received: SeenPayload | None = None
+    reply_header: bytes = b""
+    reply_body_length: int = 0
+    segments_out: tuple[Segment, ...] = ()
+    faults: tuple[str, ...] = ()
+    """The faults that took effect, as ``--fault`` would spell them."""
+    ending: Ending | None = None
+    """Set where the connection ended in this exchange."""
+    done: bool = False
+
+    @property
+    def payload_length(self) -> int:
+        """Bytes of payload that arrived; 0 where none was due."""
+        return self.received.length if self.received else 0
+
+    @property
+    def payload_sha256(self) -> str | None:
+        """Hex digest of the payload that arrived; None where none was due."""
+        return self.received.sha256 if self.received else None
+
+    @property
+    def payload(self) -> bytes | None:
+        """The payload that arrived, if it is small enough to be kept."""
+        return self.received.data if self.received else None
+
+    @property
+    def bytes_in(self) -> int:
+        """Bytes of this request that arrived, header and payload."""
+        return sum(segment.size for segment in self.segments_in)
+
+    @property
+    def bytes_out(self) -> int:
+        """Bytes that left in reply."""
+        return sum(segment.size for segment in self.segments_out)
+
+
+@dataclass(frozen=True, slots=True)
+class ConnectionRecord:
+    """One connection: who came, when, and how it ended."""
+
+    number: int
+    peer: str
+    opened_at: float
+    closed_at: float | None = None
+    ending: Ending | None = None
+    unfinished: bytes = b""
+    """The first bytes of a request whose header never became whole."""
+
+    @property
+    def is_open(self) -> bool:
+        """Whether the server still serves it."""
+        return self.ending is None

@@ -1,0 +1,1 @@
+"""The result records of a run, and everything that a person or a CI server reads about it."""

@@ -1,0 +1,42 @@
+"""Shows text from a client without letting it act: no terminal control, no reordering, no illegal XML."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from typing import Final
+
+_ACTIVE: Final = frozenset({"Cc", "Cf", "Cn", "Co", "Cs", "Zl", "Zp"})
+"""Controls, invisible formatting (bidirectional overrides too), unassigned, private, lone surrogates, line separators."""
+
+_HARMLESS: Final = re.compile(r"[ -~]*")
+_SHORT: Final = {"\n": r"\n", "\r": r"\r", "\t": r"\t"}
+
+
+def escape(text: str) -> str:
+    r"""The text on one line; every active character as ``\n``, ``\x1b`` or ``\u202e``.
+
+    The result is also legal XML text. It still needs :func:`xml.sax.saxutils.escape` or the like for ``<`` and ``&``.
+    """
+    if _HARMLESS.fullmatch(text):
+        return text
+    return "".join(_escape(character) for character in text)
+
+
+def escape_lines(text: str) -> list[str]:
+    """The text as lines: newlines end lines, tabs become spaces, all else as in :func:`escape`."""
+    lines = text.replace("\r\n", "\n").expandtabs(4).split("\n")
+    if lines[-1] == "":
+        lines.pop()
+    return [escape(line) for line in lines]
+
+
+def _escape(character: str) -> str:
+    if character in _SHORT:
+        return _SHORT[character]
+    if unicodedata.category(character) not in _ACTIVE:
+        return character
+    number = ord(character)
+    if number <= 0xFF:
+        return f"\\x{number:02x}"
+    return f"\\u{number:04x}" if number <= 0xFFFF else f"\\U{number:08x}"

@@ -1,0 +1,206 @@
+"""The three kinds of line in ``results.jsonl``: one header, one record per case, one footer.
+
+``schemas/results-v1.schema.json`` is the public form of this module; tests keep the two together.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Final, Self
+
+from reports.diagnosis import Diagnosis
+from reports.plain import JsonObject
+from reports.verdict import ExitCode, Verdict
+
+SCHEMA_VERSION: Final = 1
+
+
+@dataclass(frozen=True)
+class ClientInfo:
+    """The client under test: how it was named on the command line, and what it said of itself in ``hello``."""
+
+    spec: str
+    name: str
+    version: str
+    language: str
+    operations: tuple[str, ...] = ()
+    releases: tuple[str, ...] = ()
+    issues: str | None = None
+    """Where its bugs are reported."""
+
+    def to_json(self) -> JsonObject:
+        """The ``client`` member of the header line."""
+        return {**vars(self), "operations": list(self.operations), "releases": list(self.releases)}
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> Self:
+        """The inverse of :meth:`to_json`."""
+        return cls(
+            spec=data["spec"],
+            name=data["name"],
+            version=data["version"],
+            language=data["language"],
+            operations=tuple(data.get("operations", ())),
+            releases=tuple(data.get("releases", ())),
+            issues=data.get("issues"),
+        )
+
+
+@dataclass(frozen=True)
+class RunHeader:
+    """What was run, on what and by what; enough to run it again."""
+
+    tool_version: str
+    started: str
+    """ISO 8601, UTC, ending in ``Z``."""
+    client: ClientInfo
+    releases: tuple[str, ...]
+    """In the order in which reports show them."""
+    targets: tuple[str, ...]
+    command_line: tuple[str, ...]
+    seed: int
+    python: str
+    platform: str
+    corpus: str
+    """Fingerprint of the corpus."""
+    schema_version: int = SCHEMA_VERSION
+
+    def to_json(self) -> JsonObject:
+        """The first line of the file."""
+        return {
+            "record": "header",
+            "schema_version": self.schema_version,
+            "tool_version": self.tool_version,
+            "started": self.started,
+            "client": self.client.to_json(),
+            "releases": list(self.releases),
+            "targets": list(self.targets),
+            "command_line": list(self.command_line),
+            "seed": self.seed,
+            "python": self.python,
+            "platform": self.platform,
+            "corpus": self.corpus,
+        }
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> Self:
+        """The inverse of :meth:`to_json`."""
+        return cls(
+            tool_version=data["tool_version"],
+            started=data["started"],
+            client=ClientInfo.from_json(data["client"]),
+            releases=tuple(data["releases"]),
+            targets=tuple(data["targets"]),
+            command_line=tuple(data["command_line"]),
+            seed=data["seed"],
+            python=data["python"],
+            platform=data["platform"],
+            corpus=data["corpus"],
+            schema_version=data["schema_version"],
+        )
+
+
+@dataclass(frozen=True)
+class CaseRecord:
+    """How one case ended."""
+
+    id: str
+    """Such as ``lm.get.partial-header[0.5.6-mock]``; unique in a file."""
+    topic: str
+    """Such as ``lm.get``."""
+    case: str
+    """Such as ``partial-header``."""
+    release: str
+    target: str
+    verdict: Verdict
+    seconds: float
+    title: str
+    """The first sentence of the case's docstring."""
+    variant: str | None = None
+    """The vector or parameter where one case runs over several."""
+    requirements: tuple[str, ...] = ()
+    reason: str | None = None
+    """For ``unsupported`` what the client said, for ``known-failure`` what the list says."""
+    operation: str | None = None
+    """The operation that an ``unsupported`` is about."""
+    diagnosis: Diagnosis | None = None
+
+    @property
+    def name(self) -> str:
+        """Topic and case, without release, target and variant."""
+        return f"{self.topic}.{self.case}"
+
+    @property
+    def column(self) -> str:
+        """Release and target, such as ``0.5.6-mock``."""
+        return f"{self.release}-{self.target}"
+
+    @property
+    def why(self) -> str:
+        """The shortest explanation there is, or an empty string."""
+        return self.diagnosis.summary if self.diagnosis else self.reason or ""
+
+    def to_json(self) -> JsonObject:
+        """One line of the file."""
+        return {
+            "record": "case",
+            **vars(self),
+            "verdict": self.verdict.value,
+            "requirements": list(self.requirements),
+            "diagnosis": self.diagnosis.to_json() if self.diagnosis else None,
+        }
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> Self:
+        """The inverse of :meth:`to_json`."""
+        diagnosis = data.get("diagnosis")
+        return cls(
+            id=data["id"],
+            topic=data["topic"],
+            case=data["case"],
+            release=data["release"],
+            target=data["target"],
+            verdict=Verdict(data["verdict"]),
+            seconds=data["seconds"],
+            title=data["title"],
+            variant=data.get("variant"),
+            requirements=tuple(data.get("requirements", ())),
+            reason=data.get("reason"),
+            operation=data.get("operation"),
+            diagnosis=None if diagnosis is None else Diagnosis.from_json(diagnosis),
+        )
+
+
+@dataclass(frozen=True)
+class RunFooter:
+    """How the run ended; without it, or with ``complete`` false, a file is never reported as a pass."""
+
+    counts: Mapping[Verdict, int]
+    seconds: float
+    exit_code: ExitCode
+    ended: str
+    """ISO 8601, UTC, ending in ``Z``."""
+    complete: bool
+
+    def to_json(self) -> JsonObject:
+        """The last line of the file."""
+        return {
+            "record": "footer",
+            "counts": {verdict.value: self.counts.get(verdict, 0) for verdict in Verdict},
+            "seconds": self.seconds,
+            "exit_code": int(self.exit_code),
+            "ended": self.ended,
+            "complete": self.complete,
+        }
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> Self:
+        """The inverse of :meth:`to_json`."""
+        return cls(
+            counts={verdict: data["counts"].get(verdict.value, 0) for verdict in Verdict},
+            seconds=data["seconds"],
+            exit_code=ExitCode(data["exit_code"]),
+            ended=data["ended"],
+            complete=data["complete"],
+        )

@@ -1,0 +1,44 @@
+"""The published schema of ``results.jsonl``, as a check on single lines."""
+
+from __future__ import annotations
+
+import functools
+import json
+from importlib import resources
+from typing import Any
+
+from jsonschema import Draft202012Validator
+from jsonschema.exceptions import best_match
+
+from reports.record import SCHEMA_VERSION
+
+RECORDS = ("header", "case", "footer")
+
+
+@functools.cache
+def results_schema() -> dict[str, Any]:
+    """The JSON Schema of one line."""
+    text = (resources.files("reports") / "schemas" / f"results-v{SCHEMA_VERSION}.schema.json").read_text("utf-8")
+    schema: dict[str, Any] = json.loads(text)
+    return schema
+
+
+def fault_in(line: object) -> str | None:
+    """What is wrong with a decoded line, as a phrase that names the member; ``None`` if nothing is."""
+    if not isinstance(line, dict):
+        return "a line must be a JSON object"
+    record = line.get("record")
+    if record not in RECORDS:
+        return f'member "record" must be one of {", ".join(RECORDS)}, not {json.dumps(record)}'
+    error = best_match(_validator(record).iter_errors(line))
+    if error is None:
+        return None
+    place = error.json_path.removeprefix("$").removeprefix(".")
+    message = error.message if len(error.message) <= 200 else f"{error.message[:200]}..."
+    return f"member {place}: {message}" if place else message
+
+
+@functools.cache
+def _validator(record: str) -> Draft202012Validator:
+    # Straight to the definition of the record: as strict as the whole schema, and errors do not go through its if/then.
+    return Draft202012Validator({"$ref": f"#/$defs/{record}", "$defs": results_schema()["$defs"]})

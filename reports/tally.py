@@ -1,0 +1,92 @@
+"""Counts of a run by topic and column, and its failures and refusals in groups: what summaries are made of."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from reports.record import CaseRecord
+from reports.verdict import OUTCOMES, SKIPPED, Outcome, Verdict
+
+Cell = tuple[tuple[Outcome, int], ...]
+"""Counts by outcome, in the order of :class:`Outcome`, zeros left out."""
+
+
+@dataclass(frozen=True)
+class Column:
+    """One target with the neighbouring releases on which every topic ended alike; counts hold for each of them."""
+
+    target: str
+    releases: tuple[str, ...]
+    cells: Mapping[str, Cell]
+    """By topic; a topic without a case here is absent."""
+
+
+@dataclass(frozen=True)
+class Matrix:
+    """Topics against releases and targets."""
+
+    topics: tuple[str, ...]
+    columns: tuple[Column, ...]
+
+
+def matrix(cases: Sequence[CaseRecord], releases: Sequence[str] = ()) -> Matrix:
+    """The matrix of a run; columns by target, then in the order of ``releases``, neighbours with equal counts merged."""
+    counted: dict[tuple[str, str], dict[str, Counter[Outcome]]] = {}
+    for case in cases:
+        topics = counted.setdefault((case.target, case.release), {})
+        topics.setdefault(case.topic, Counter())[OUTCOMES[case.verdict]] += 1
+    order = {release: place for place, release in enumerate(dict.fromkeys([*releases, *(case.release for case in cases)]))}
+    targets = {target: place for place, target in enumerate(dict.fromkeys(case.target for case in cases))}
+    columns: list[Column] = []
+    for target, release in sorted(counted, key=lambda pair: (targets[pair[0]], order[pair[1]])):
+        cells = {topic: _cell(counts) for topic, counts in counted[target, release].items()}
+        last = columns[-1] if columns else None
+        if last and last.target == target and last.cells == cells:
+            columns[-1] = Column(target, (*last.releases, release), cells)
+        else:
+            columns.append(Column(target, (release,), cells))
+    return Matrix(tuple(dict.fromkeys(case.topic for case in cases)), tuple(columns))
+
+
+@dataclass(frozen=True)
+class FailureGroup:
+    """Cases of one name that did not pass for the same reason; the first stands for all."""
+
+    first: CaseRecord
+    others: tuple[CaseRecord, ...] = ()
+
+
+def failure_groups(cases: Iterable[CaseRecord]) -> list[FailureGroup]:
+    """Everything that neither passed nor was skipped, grouped; groups in the order of their first case."""
+    groups: dict[tuple[str, Verdict, str, str], list[CaseRecord]] = {}
+    for case in cases:
+        if case.verdict is not Verdict.PASS and case.verdict not in SKIPPED:
+            requirement = (case.diagnosis.requirement if case.diagnosis else None) or ""
+            groups.setdefault((case.name, case.verdict, requirement, case.why), []).append(case)
+    return [FailureGroup(first, tuple(others)) for first, *others in groups.values()]
+
+
+@dataclass(frozen=True)
+class SkipGroup:
+    """Skipped cases that share a subject (an operation, or else a case name) and a reason."""
+
+    verdict: Verdict
+    subject: str
+    reason: str
+    count: int
+
+
+def skip_groups(cases: Iterable[CaseRecord], verdict: Verdict) -> list[SkipGroup]:
+    """Cases of one skipped verdict: ``unsupported`` by operation, ``known-failure`` by case name."""
+    counts: Counter[tuple[str, str]] = Counter()
+    for case in cases:
+        if case.verdict is verdict:
+            subject = case.name if verdict is Verdict.KNOWN_FAILURE else case.operation or case.topic
+            counts[subject, case.reason or ""] += 1
+    return [SkipGroup(verdict, subject, reason, count) for (subject, reason), count in counts.items()]
+
+
+def _cell(counts: Counter[Outcome]) -> Cell:
+    return tuple((outcome, counts[outcome]) for outcome in Outcome if counts[outcome])

@@ -1,0 +1,238 @@
+"""The summary at the end of a run, for a terminal or a log."""
+
+from __future__ import annotations
+
+import shlex
+import sys
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
+from typing import IO, Final
+
+from rich.console import Console
+from rich.text import Text
+
+from reports.escape import escape
+from reports.explain import STYLES, explain_lines, verdict_text
+from reports.layout import columns, fit, indent, labelled, paragraph, wrap
+from reports.plain import clip
+from reports.record import RunHeader
+from reports.results import Results
+from reports.tally import Cell, Column, FailureGroup, Matrix, SkipGroup, failure_groups, matrix, skip_groups
+from reports.verdict import NOT_CONFORMANT, ExitCode, Outcome, Verdict, count_outcomes
+
+LIMIT: Final = 10
+"""Groups of failures explained unless the caller asks for more."""
+NAMED: Final = 6
+"""Other cases of a group that are named."""
+REASONS: Final = 12
+
+_LETTERS: Final = {Outcome.PASSED: "p", Outcome.FAILED: "F", Outcome.ERROR: "E", Outcome.SKIPPED: "s"}
+_MEANINGS: Final = {
+    Outcome.PASSED: "p passed",
+    Outcome.FAILED: "F failed",
+    Outcome.ERROR: "E harness or environment",
+    Outcome.SKIPPED: "s skipped",
+}
+_WORDS: Final = {
+    ExitCode.CONFORMANT: ("CONFORMANT", "bold green"),
+    ExitCode.NOT_CONFORMANT: ("NOT CONFORMANT", "bold red"),
+    ExitCode.USAGE: ("NO CASE RAN", "bold yellow"),
+    ExitCode.UNDECIDED: ("UNDECIDED", "bold magenta"),
+}
+
+
+def make_console(file: IO[str] | None = None, *, width: int | None = None) -> Console:
+    """A console for reports: neither markup nor emoji nor highlighting, and no character that its encoding lacks.
+
+    Colours follow rich: none outside a terminal or with ``NO_COLOR``; ``FORCE_COLOR`` brings them back.
+    """
+    stream = sys.stdout if file is None else file
+    if hasattr(stream, "reconfigure"):
+        stream.reconfigure(errors="backslashreplace")
+    return Console(file=stream, width=width, markup=False, emoji=False, highlight=False)
+
+
+def show(console: Console, lines: Sequence[Text]) -> None:
+    """Print lines that are laid out already; a longer one is left to the terminal, so that it can be copied whole."""
+    for line in lines:
+        console.print(line, soft_wrap=True)
+
+
+def print_summary(console: Console, results: Results, path: Path | None = None, *, limit: int = LIMIT) -> None:
+    """Print :func:`summary_lines` for the width of the console."""
+    show(console, summary_lines(results, path, width=console.width, limit=limit))
+
+
+def summary_lines(results: Results, path: Path | None = None, *, width: int = 100, limit: int = LIMIT) -> list[Text]:
+    """The summary: verdict, failures explained, matrix, what was skipped and why, verdict again, a line for CI.
+
+    ``limit`` is the number of failure groups to explain. The last line is ``N passed, N failed, N skipped``, with
+    errors of harness and environment among the failed; for an incomplete run it has another form on purpose.
+    """
+    width = fit(width)
+    blocks = [
+        _about(results.header, width),
+        _verdict(results, width),
+        *_failures(results, width, limit),
+        _matrix(matrix(results.cases, results.header.releases), width),
+        _skipped("Unsupported, as the client declared", skip_groups(results.cases, Verdict.UNSUPPORTED), width),
+        _skipped("Known failures", skip_groups(results.cases, Verdict.KNOWN_FAILURE), width),
+        [*_verdict(results, width), *_records(path)],
+    ]
+    lines: list[Text] = []
+    for block in filter(None, blocks):
+        lines += [*block, Text()]
+    return [*lines, last_line(results)]
+
+
+def last_line(results: Results) -> Text:
+    """The machine-readable line: ``12 passed, 1 failed, 3 skipped``."""
+    if results.incomplete:
+        return Text(f"incomplete after {len(results.cases)} cases: no verdict")
+    totals = count_outcomes(results.counts)
+    failed = totals[Outcome.FAILED] + totals[Outcome.ERROR]
+    return Text(f"{totals[Outcome.PASSED]} passed, {failed} failed, {totals[Outcome.SKIPPED]} skipped")
+
+
+def _about(header: RunHeader, width: int) -> list[Text]:
+    client = header.client
+    name = Text.assemble((escape(f"{client.name} {client.version}"), "bold"), escape(f" ({client.language})"))
+    against = f"lmcache {_span(header.releases)} on {', '.join(header.targets)}"
+    rows = [
+        ("client", name),
+        ("", Text(escape(clip(client.spec, 200)), style="dim")),
+        ("against", Text(escape(against))),
+        ("run", Text(escape(f"{header.started}, seed {header.seed}, corpus {header.corpus[:19]}"), style="dim")),
+        ("", Text(escape(f"lmconform {header.tool_version}, {header.python}, {header.platform}"), style="dim")),
+    ]
+    return [line for label, text in rows for line in labelled(label, text, width, by=0, column=9, style="dim")]
+
+
+def _verdict(results: Results, width: int) -> list[Text]:
+    code = results.exit_code
+    word, style = ("INCOMPLETE", "bold magenta") if results.incomplete else _WORDS[code]
+    return wrap(Text.assemble((word, style), "  ", _because(results)), width)
+
+
+def _because(results: Results) -> str:
+    counts = results.counts
+    if results.incomplete:
+        return f"{escape(results.incomplete)}. Nothing is claimed about the client."
+    if not results.cases:
+        return "the selection matched nothing."
+    said = ", ".join(f"{counts[verdict]} {verdict}" for verdict in Verdict if counts[verdict])
+    tally = f"{len(results.cases)} cases in {results.seconds:.1f} s: {said}."
+    match results.exit_code:
+        case ExitCode.UNDECIDED:
+            return f"{tally} Repair harness, mock or environment first, then run again."
+        case ExitCode.NOT_CONFORMANT if not any(counts[verdict] for verdict in NOT_CONFORMANT):
+            return f"{tally} All were skipped, so nothing was shown."
+        case _:
+            return tally
+
+
+def _failures(results: Results, width: int, limit: int) -> list[list[Text]]:
+    groups = failure_groups(results.cases)
+    blocks = []
+    for group in groups[:limit]:
+        rule = Text("-" * width, style="dim")
+        blocks.append([rule, *explain_lines(group.first, width), *_others(group, width)])
+    if len(groups) > limit:
+        rest = groups[limit:]
+        title = f"{len(rest)} more not explained here:" if limit else "Not explained here:"
+        blocks.append([Text("-" * width, style="dim"), *_briefly(title, rest, width)])
+    elif blocks:
+        blocks[-1].append(Text("-" * width, style="dim"))
+    return blocks
+
+
+def _others(group: FailureGroup, width: int) -> list[Text]:
+    if not group.others:
+        return []
+    names = [case.id.removeprefix(case.name).strip("[]") for case in group.others]
+    more = f", and {len(names) - NAMED} more" if len(names) > NAMED else ""
+    text = f"The same in {len(names)} more: {', '.join(names[:NAMED])}{more}"
+    return [Text(), *paragraph(Text(escape(text), style="bold"), width, 6)]
+
+
+def _briefly(title: str, groups: Sequence[FailureGroup], width: int) -> list[Text]:
+    lines = [Text(title)]
+    for group in groups:
+        case = group.first
+        times = f" and {len(group.others)} more" if group.others else ""
+        line = Text.assemble(verdict_text(case.verdict), "  ", (escape(case.id), "bold"), times)
+        lines += [*paragraph(line, width, 2), *paragraph(Text(escape(clip(case.why, 160)), style="dim"), width, 6)]
+    return lines
+
+
+def _matrix(table: Matrix, width: int) -> list[Text]:
+    if not table.columns:
+        return []
+    lines: list[Text] = []
+    topics = [Text("topic", style="dim"), Text(), *(Text(escape(topic)) for topic in table.topics)]
+    room = width - max(topic.cell_len for topic in topics)
+    for block in _blocks([_column(column, table.topics) for column in table.columns], room):
+        rows = [list(row) for row in zip(topics, *block, strict=True)]
+        lines += [*([Text()] if lines else []), *columns(rows, ["left"] * (1 + len(block)), gap=3)]
+    used = {outcome for column in table.columns for cell in column.cells.values() for outcome, _ in cell}
+    legend = ", ".join(_MEANINGS[outcome] for outcome in Outcome if outcome in used)
+    if any(len(column.releases) > 1 for column in table.columns):
+        legend += "; where releases share a column, counts hold for each of them"
+    return [*lines, *wrap(Text(legend, style="dim"), width)]
+
+
+def _column(column: Column, topics: Sequence[str]) -> list[Text]:
+    head = [Text(escape(_span(column.releases)), style="bold"), Text(escape(column.target), style="dim")]
+    return [*head, *(_cell(column.cells.get(topic, ())) for topic in topics)]
+
+
+def _cell(cell: Cell) -> Text:
+    if not cell:
+        return Text(".", style="dim")
+    return Text(" ").join(Text(f"{count}{_LETTERS[outcome]}", style=STYLES[outcome]) for outcome, count in cell)
+
+
+def _blocks(all_columns: list[list[Text]], room: int) -> list[list[list[Text]]]:
+    blocks: list[list[list[Text]]] = []
+    used = room + 1
+    for column in all_columns:
+        wide = 3 + max(cell.cell_len for cell in column)
+        if used + wide > room:
+            blocks.append([])
+            used = 0
+        blocks[-1].append(column)
+        used += wide
+    return blocks
+
+
+def _span(releases: Sequence[str]) -> str:
+    if len(releases) <= 2:
+        return ", ".join(releases)
+    return f"{releases[0]} to {releases[-1]} ({len(releases)})"
+
+
+def _skipped(title: str, groups: Sequence[SkipGroup], width: int) -> list[Text]:
+    if not groups:
+        return []
+    subjects = Counter[str]()
+    for group in groups:
+        subjects[group.subject] += group.count
+    column = min(2 + max(len(escape(subject)) for subject in subjects) + 2, width // 2)
+    lines = [Text(f"{title}:", style="yellow")]
+    for subject, count in subjects.most_common(REASONS):
+        reasons = [group.reason for group in groups if group.subject == subject and group.reason]
+        what = f"{count} case{'' if count == 1 else 's'}"
+        said = "; ".join(clip(reason, 120) for reason in reasons[:3])
+        more = f"; and {len(reasons) - 3} more reasons" if len(reasons) > 3 else ""
+        text = f"{what}: {said}{more}" if said else what
+        lines += labelled(escape(subject), Text(escape(text)), width, by=2, column=column)
+    if len(subjects) > REASONS:
+        lines += indent([Text(f"and {len(subjects) - REASONS} more", style="dim")], 2)
+    return lines
+
+
+def _records(path: Path | None) -> list[Text]:
+    if path is None:
+        return []
+    return [Text.assemble(("every case: ", "dim"), (escape(shlex.quote(str(path))), "cyan"))]
