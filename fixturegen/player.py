@@ -18,7 +18,8 @@ RECORDED_SILENCE: Final = 1.0
 """Seconds without a byte that a recording calls silence."""
 QUIET: Final = 0.15
 """Seconds without a further byte after which a recorded answer is over."""
-REPLAYED_SILENCE: Final = 0.04
+REPLAYED_SILENCE: Final = 0.02
+"""Seconds without a byte that a replay calls silence: enough for a server on this machine that has nothing else to do."""
 SEND_TIMEOUT: Final = 20.0
 LONGEST_LITERAL: Final = 4096
 """Answers with more bytes than this are kept as length and sha256."""
@@ -105,6 +106,7 @@ def record(host: str, port: int, script: Transcript) -> Transcript:
 
 def replay(host: str, port: int, transcript: Transcript, *, patience: float = REPLY_PATIENCE) -> list[Difference]:
     """Play a transcript and return every answer that differs from the recorded one, at the latest after the first."""
+    followed = _followed(transcript)
     with ExitStack() as stack:
         connections: dict[str, _Connection] = {}
         for index, step in enumerate(transcript.steps):
@@ -115,11 +117,25 @@ def replay(host: str, port: int, transcript: Transcript, *, patience: float = RE
             length = expected["length"] if "length" in expected else len(expected["bytes"]) // 2
             silent = length == 0 and not expected["closed"]
             want = None if expected["closed"] else max(length, 1)
-            data, closed = connections[step.connection].receive(want, REPLAYED_SILENCE if silent else patience, REPLAYED_SILENCE)
+            # Surplus bytes show in the next answer on the connection; only its last one is listened to for longer.
+            quiet = 0.0 if index in followed else REPLAYED_SILENCE
+            data, closed = connections[step.connection].receive(want, REPLAYED_SILENCE if silent else patience, quiet)
             got = _outcome(data, closed=closed)
             if got != expected:
                 return [Difference(index, expected, got, data)]
     return []
+
+
+def _followed(transcript: Transcript) -> set[int]:
+    """Indices of ``receive`` steps after which the same connection is listened to again."""
+    found: set[int] = set()
+    last: dict[str, int] = {}
+    for index, step in enumerate(transcript.steps):
+        if step.do == "receive":
+            if step.connection in last:
+                found.add(last[step.connection])
+            last[step.connection] = index
+    return found
 
 
 def _act(stack: ExitStack, connections: dict[str, _Connection], step: Step, host: str, port: int) -> None:

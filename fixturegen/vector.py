@@ -48,6 +48,29 @@ class Vector:
         found: Mapping[str, Json] | None = self.outcome.get("ok")
         return found
 
+    @property
+    def answer(self) -> Mapping[str, Json]:
+        """The members of the answer.
+
+        Raises:
+            LookupError: the real code refused.
+        """
+        if self.ok is None:
+            raise LookupError(f"vector {self.id} holds a refusal, not an answer")
+        return self.ok
+
+    @property
+    def refusal(self) -> str:
+        """What the real code raised, in words.
+
+        Raises:
+            LookupError: it answered.
+        """
+        error = self.outcome.get("error")
+        if error is None:
+            raise LookupError(f"vector {self.id} holds an answer, not a refusal")
+        return f"lmcache raises {error['type']}: {error['message']}" if error["message"] else f"lmcache raises {error['type']}"
+
     def to_json(self) -> dict[str, Json]:
         """The line of the corpus file, with its hash."""
         body: dict[str, Json] = {"id": self.id, "op": self.op, "args": dict(self.args), **self.outcome, "source": self.source}
@@ -111,6 +134,11 @@ class Transcript:
     def from_json(cls, line: Mapping[str, Json]) -> Transcript:
         """Read a line whose hash is already checked."""
         return cls(line["id"], line["title"], [Step.from_json(step) for step in line["steps"]])
+
+
+def raw(value: Mapping[str, Json]) -> bytes:
+    """The bytes behind ``{"hex": ...}``."""
+    return bytes.fromhex(value["hex"])
 
 
 def patterned(seed: int, length: int) -> bytes:

@@ -73,8 +73,7 @@ class VenvEnvironment:
 
     def wheel(self, release: Release) -> Wheel:
         """See :class:`fixturegen.environment.PinnedEnvironment`."""
-        path = fetch_wheel(release, self._cache)
-        return Wheel(path.name, _sha256(path))
+        return wheel_of(fetch_wheel(release, self._cache))
 
     def run_probe(self, release: Release, job: Mapping[str, Any], *, timeout: float) -> dict[str, Any]:
         """See :class:`fixturegen.environment.PinnedEnvironment`."""
@@ -112,15 +111,7 @@ class VenvEnvironment:
     def _variables(self, release: Release) -> dict[str, str]:
         tree = self._unpacked(release)
         kept = {name: value for name, value in os.environ.items() if not name.startswith(("PYTHON", "LMCACHE_"))}
-        return {
-            **kept,
-            "PYTHONPATH": str(tree),
-            "PYTHONHASHSEED": "0",
-            "LMCACHE_TRACK_USAGE": "false",
-            "HF_HUB_OFFLINE": "1",
-            "CUDA_VISIBLE_DEVICES": "",
-            "OMP_NUM_THREADS": "1",
-        }
+        return {**kept, **pinned_variables(), "PYTHONPATH": str(tree)}
 
     def _base(self) -> Path:
         key = hashlib.sha256(f"{base_requirements()}\0{_interpreter()}".encode()).hexdigest()[:16]
@@ -150,6 +141,22 @@ class VenvEnvironment:
                     unpack_wheel(release, wheel, tree)
                     (tree / ".ready").touch()
         return tree
+
+
+def pinned_variables() -> dict[str, str]:
+    """Environment variables of every interpreter that runs the real lmcache."""
+    return {
+        "PYTHONHASHSEED": "0",
+        "LMCACHE_TRACK_USAGE": "false",
+        "HF_HUB_OFFLINE": "1",
+        "CUDA_VISIBLE_DEVICES": "",
+        "OMP_NUM_THREADS": "1",
+    }
+
+
+def wheel_of(path: Path) -> Wheel:
+    """Name and digest of a wheel file."""
+    return Wheel(path.name, _sha256(path))
 
 
 def parse_probe_answer(release: Release, stdout: str, stderr: str, code: int) -> dict[str, Any]:

@@ -21,6 +21,8 @@ _POLL: Final = 0.05
 _SETTLE: Final = 1.0
 """How long a process that closed a pipe may take to end before it counts as still running, in seconds."""
 _TERMINATE: Final = 0.5
+_ROUNDS: Final = 64
+_QUOTE: Final = 1000
 
 
 class ProcessEnded(Exception):
@@ -163,7 +165,7 @@ class SupervisedProcess:
             if line is not None:
                 return line
             if len(self._output) > self._line_limit:
-                raise LineTooLong(bytes(self._output[:1000]), self._line_limit)
+                raise LineTooLong(bytes(self._output[:_QUOTE]), self._line_limit)
             if not self._output_open:
                 raise self._why_closed("output")
             if self._exited():
@@ -180,14 +182,16 @@ class SupervisedProcess:
         return bytes(self._output)
 
     def pump_stderr(self) -> None:
-        """Take what the process wrote to standard error so far."""
-        self._read_errors()
+        """Take what the process wrote to standard error so far, or a few megabytes of it."""
+        for _ in range(_ROUNDS):
+            if not self._read_errors():
+                return
 
     def wait(self, until: float) -> int | None:
         """The exit status, or None when the process still runs at that moment."""
         while not self._exited():
             try:
-                self._wait(until, ignore_output=True)
+                self._wait(until)
             except TimeoutError:
                 return None
         return self._reaped()
@@ -207,7 +211,7 @@ class SupervisedProcess:
         if self._stdout.closed:
             return
         self._reaped()
-        self._read_errors()
+        self.pump_stderr()
         self._selector.close()
         for stream in self._streams():
             stream.close()
@@ -230,15 +234,12 @@ class SupervisedProcess:
     def _streams(self) -> tuple[IO[bytes], IO[bytes], IO[bytes]]:
         return self._stdin, self._stdout, self._stderr
 
-    def _wait(self, until: float, *, ignore_output: bool = False) -> None:
+    def _wait(self, until: float) -> None:
         remaining = until - time.monotonic()
         if remaining <= 0:
             raise TimeoutError
         for key, _ in self._selector.select(min(remaining, _POLL)):
             key.data()
-        if ignore_output:
-            self._output.clear()
-            self._scanned = 0
 
     def _read_output(self) -> bool:
         """Read once; answers whether there may be more."""
@@ -266,9 +267,8 @@ class SupervisedProcess:
         return bool(data)
 
     def _drain(self) -> None:
-        budget = self._line_limit // _CHUNK + 1
-        while budget and self._read_output():
-            budget -= 1
+        while self._read_output():
+            pass
 
     def _forget(self, stream: IO[bytes]) -> None:
         if stream in self._selector.get_map():
@@ -279,6 +279,8 @@ class SupervisedProcess:
         if end < 0:
             self._scanned = len(self._output)
             return None
+        if end > self._line_limit:
+            raise LineTooLong(bytes(self._output[:_QUOTE]), self._line_limit)
         line = bytes(self._output[:end])
         del self._output[: end + 1]
         self._scanned = 0

@@ -46,6 +46,7 @@ class Journal:
         self._closed: deque[ConnectionRecord] = deque(maxlen=max_exchanges)
         self._connection_count = 0
         self._exchange_count = 0
+        self._begun: dict[int, int] = {}
         self._retained: deque[SeenPayload] = deque()
         self._retained_bytes = 0
 
@@ -66,20 +67,22 @@ class Journal:
         """Note how a connection ended."""
         with self._changed:
             opened = self._open.pop(number)
+            self._begun.pop(number, None)
             self._closed.append(replace(opened, closed_at=time.monotonic(), ending=ending, unfinished=unfinished))
             self._changed.notify_all()
 
     def record(self, exchange: Exchange) -> None:
-        """Note an exchange, or how far one got that was noted before."""
+        """Note an exchange, or how far one got that was noted before; one that is forgotten by now stays so."""
         place = (exchange.connection, exchange.number)
         with self._changed:
-            if place not in self._exchanges:
-                if exchange.done and exchange.number < 1:
-                    raise ValueError(f"exchanges are numbered from 1, not {exchange.number}")
+            if exchange.number > self._begun.get(exchange.connection, 0):
+                self._begun[exchange.connection] = exchange.number
                 self._exchange_count += 1
                 if len(self._exchanges) == self._max_exchanges:
                     self._exchanges.popitem(last=False)
-            self._exchanges[place] = exchange
+                self._exchanges[place] = exchange
+            elif place in self._exchanges:
+                self._exchanges[place] = exchange
             self._changed.notify_all()
 
     def see_payload(self, data: Buffer) -> SeenPayload:

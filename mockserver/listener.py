@@ -102,7 +102,7 @@ def _run(serve: Callable[[], None], connection: Connection) -> None:
 
 def _listen(host: str, port: int, *, allow_remote: bool) -> socket.socket:
     try:
-        found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
+        found = socket.getaddrinfo(host or None, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
     except socket.gaierror as error:
         raise OSError(f"host {host!r} has no address: {error.strerror}; 127.0.0.1 always works") from None
     if not allow_remote:

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Final, Self
+from typing import Any, Final, Literal, Self, TypeAlias
 
 from reports.plain import JsonObject, JsonValue, clip, plain
+
+Level: TypeAlias = Literal["MUST", "SHOULD", "MAY"]
 
 LONGEST_STDERR: Final = 16_384
 
@@ -106,8 +108,7 @@ class Diagnosis:
     summary: str
     """One sentence: what went wrong."""
     requirement: str | None = None
-    level: str | None = None
-    """MUST, SHOULD or MAY."""
+    level: Level | None = None
     statement: str | None = None
     """The requirement's sentence."""
     why_it_matters: str | None = None

@@ -153,15 +153,19 @@ def _json(value: JsonValue, style: str) -> Text:
     return Text(escape(clip(json.dumps(value, ensure_ascii=False), TEXT)), style=style)
 
 
-def _frames(_record: CaseRecord, diagnosis: Diagnosis, _width: int) -> list[Text]:
+def _frames(_record: CaseRecord, diagnosis: Diagnosis, width: int) -> list[Text]:
     match diagnosis.frames:
         case (expected, got) if expected.marks or got.marks:
-            titles = [Text(f"{sign} {escape(caption(frame))}", style="dim") for sign, frame in (("-", expected), ("+", got))]
+            titles = [*_caption(f"- {caption(expected)}", width), *_caption(f"+ {caption(got)}", width)]
             return indent([*titles, *hexdump_pair(expected, got)], MARGIN)
     lines: list[Text] = []
     for frame in diagnosis.frames:
-        lines += [Text(escape(caption(frame)), style="dim"), *hexdump(frame)]
+        lines += [*_caption(caption(frame), width), *hexdump(frame)]
     return indent(lines, MARGIN + 2)
+
+
+def _caption(text: str, width: int) -> list[Text]:
+    return wrap(Text(escape(clip(text, TEXT)), style="dim"), width - MARGIN - 2)
 
 
 def _answers(_record: CaseRecord, diagnosis: Diagnosis, width: int) -> list[Text]:

@@ -116,9 +116,7 @@ def _rows(dump: FrameDump) -> list[_Row]:
 def _row(dump: FrameDump, start: int) -> _Row:
     data = dump.data[start : start + ROW]
     first, end = dump.offset + start, dump.offset + start + len(data)
-    marks = {
-        place for offset, length in dump.marks for place in range(max(offset, first), min(offset + length, end))
-    }
+    marks = {place for offset, length in dump.marks for place in range(max(offset, first), min(offset + length, end))}
     at_end = end if start + ROW >= len(dump.data) else end - 1
     cuts = {cut for cut in dump.cuts if max(first, 1) <= cut <= at_end}
     return _Row(first, data, frozenset(marks), frozenset(cuts))

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any, Final, Self
 
 from reports.diagnosis import Diagnosis
-from reports.plain import JsonObject
+from reports.plain import JsonObject, clip, plain
 from reports.verdict import ExitCode, Verdict
 
 SCHEMA_VERSION: Final = 1
@@ -30,8 +30,8 @@ class ClientInfo:
     """Where its bugs are reported."""
 
     def to_json(self) -> JsonObject:
-        """The ``client`` member of the header line."""
-        return {**vars(self), "operations": list(self.operations), "releases": list(self.releases)}
+        """The ``client`` member of the header line; what the client said at great length is clipped."""
+        return {name: plain(value) for name, value in vars(self).items()}
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Self:
@@ -142,12 +142,13 @@ class CaseRecord:
         return self.diagnosis.summary if self.diagnosis else self.reason or ""
 
     def to_json(self) -> JsonObject:
-        """One line of the file."""
+        """One line of the file; what the client said at great length is clipped."""
         return {
             "record": "case",
             **vars(self),
             "verdict": self.verdict.value,
             "requirements": list(self.requirements),
+            "reason": None if self.reason is None else clip(self.reason),
             "diagnosis": self.diagnosis.to_json() if self.diagnosis else None,
         }
 

@@ -85,7 +85,7 @@ class ResultsWriter:
         """Append one case.
 
         Raises:
-            ValueError: the case was recorded before, the writer is closed, or a value is no JSON.
+            ValueError: the case was recorded before, the writer is closed, or the record breaks the schema.
         """
         if self._footer:
             raise ValueError(f"{self.path}: closed, so case {record.id} cannot be recorded")
@@ -114,14 +114,15 @@ class ResultsWriter:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
         # A full disk must not hide the exception that is already on its way.
         with contextlib.suppress(OSError) if error else contextlib.nullcontext():
             self.close(complete=error is None)
 
     def _append(self, line: dict[str, Any]) -> None:
+        fault = fault_in(line)
+        if fault:
+            raise ValueError(f"{self.path}: a record that no reader would take: {fault}")
         # ASCII on purpose: what clients say may hold lone surrogates, which no other encoding can carry.
         data = json.dumps(line, ensure_ascii=True, allow_nan=False, separators=(",", ":")).encode() + b"\n"
         while data:
@@ -184,16 +185,16 @@ class _Reading:
         return Results(self.header, tuple(self.cases), self.footer, self._incomplete(cut_off))
 
     def _incomplete(self, cut_off: bytes) -> str | None:
-        count = _cases(len(self.cases))
+        count = count_of_cases(len(self.cases))
         if cut_off:
             return f"the last line is cut off: the run was killed while it wrote, after {count}"
         if self.footer is None:
             return f"there is no footer: the run was killed or is still going, after {count}"
         if not self.footer.complete:
             return f"the run was stopped before its end, after {count}"
-        counted = sum(self.footer.counts.values())
+        counted = count_of_cases(sum(self.footer.counts.values()))
         if dict(self.footer.counts) != count_verdicts(case.verdict for case in self.cases):
-            return f"the footer counts {_cases(counted)}, the file holds {count} or other verdicts: lines were lost or changed"
+            return f"the footer counts {counted}, the file holds {count} or other verdicts: lines were lost or changed"
         return None
 
     def _add(self, number: int, record: CaseRecord) -> None:
@@ -229,7 +230,8 @@ def _refuse(constant: str) -> None:
     raise ValueError(f"{constant} is no JSON")
 
 
-def _cases(count: int) -> str:
+def count_of_cases(count: int) -> str:
+    """``1 case`` or ``7 cases``."""
     return f"{count} case" if count == 1 else f"{count} cases"
 
 

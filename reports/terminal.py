@@ -17,7 +17,7 @@ from reports.explain import STYLES, explain_lines, verdict_text
 from reports.layout import columns, fit, indent, labelled, paragraph, wrap
 from reports.plain import clip
 from reports.record import RunHeader
-from reports.results import Results
+from reports.results import Results, count_of_cases
 from reports.tally import Cell, Column, FailureGroup, Matrix, SkipGroup, failure_groups, matrix, skip_groups
 from reports.verdict import NOT_CONFORMANT, ExitCode, Outcome, Verdict, count_outcomes
 
@@ -26,6 +26,8 @@ LIMIT: Final = 10
 NAMED: Final = 6
 """Other cases of a group that are named."""
 REASONS: Final = 12
+"""Subjects of skipped cases that are listed."""
+LONGEST_NAME: Final = 200
 
 _LETTERS: Final = {Outcome.PASSED: "p", Outcome.FAILED: "F", Outcome.ERROR: "E", Outcome.SKIPPED: "s"}
 _MEANINGS: Final = {
@@ -89,7 +91,7 @@ def summary_lines(results: Results, path: Path | None = None, *, width: int = 10
 def last_line(results: Results) -> Text:
     """The machine-readable line: ``12 passed, 1 failed, 3 skipped``."""
     if results.incomplete:
-        return Text(f"incomplete after {len(results.cases)} cases: no verdict")
+        return Text(f"incomplete after {count_of_cases(len(results.cases))}: no verdict")
     totals = count_outcomes(results.counts)
     failed = totals[Outcome.FAILED] + totals[Outcome.ERROR]
     return Text(f"{totals[Outcome.PASSED]} passed, {failed} failed, {totals[Outcome.SKIPPED]} skipped")
@@ -97,11 +99,14 @@ def last_line(results: Results) -> Text:
 
 def _about(header: RunHeader, width: int) -> list[Text]:
     client = header.client
-    name = Text.assemble((escape(f"{client.name} {client.version}"), "bold"), escape(f" ({client.language})"))
+    name = Text.assemble(
+        (escape(clip(f"{client.name} {client.version}", LONGEST_NAME)), "bold"),
+        escape(f" ({clip(client.language, LONGEST_NAME)})"),
+    )
     against = f"lmcache {_span(header.releases)} on {', '.join(header.targets)}"
     rows = [
         ("client", name),
-        ("", Text(escape(clip(client.spec, 200)), style="dim")),
+        ("", Text(escape(clip(client.spec, LONGEST_NAME)), style="dim")),
         ("against", Text(escape(against))),
         ("run", Text(escape(f"{header.started}, seed {header.seed}, corpus {header.corpus[:19]}"), style="dim")),
         ("", Text(escape(f"lmconform {header.tool_version}, {header.python}, {header.platform}"), style="dim")),
@@ -122,7 +127,7 @@ def _because(results: Results) -> str:
     if not results.cases:
         return "the selection matched nothing."
     said = ", ".join(f"{counts[verdict]} {verdict}" for verdict in Verdict if counts[verdict])
-    tally = f"{len(results.cases)} cases in {results.seconds:.1f} s: {said}."
+    tally = f"{count_of_cases(len(results.cases))} in {results.seconds:.1f} s: {said}."
     match results.exit_code:
         case ExitCode.UNDECIDED:
             return f"{tally} Repair harness, mock or environment first, then run again."
@@ -222,7 +227,7 @@ def _skipped(title: str, groups: Sequence[SkipGroup], width: int) -> list[Text]:
     lines = [Text(f"{title}:", style="yellow")]
     for subject, count in subjects.most_common(REASONS):
         reasons = [group.reason for group in groups if group.subject == subject and group.reason]
-        what = f"{count} case{'' if count == 1 else 's'}"
+        what = count_of_cases(count)
         said = "; ".join(clip(reason, 120) for reason in reasons[:3])
         more = f"; and {len(reasons) - 3} more reasons" if len(reasons) > 3 else ""
         text = f"{what}: {said}{more}" if said else what

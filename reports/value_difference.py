@@ -40,9 +40,7 @@ def _walk(expected: object, got: object, path: str) -> Iterator[ValueDifference]
         yield ValueDifference(path, plain(expected), plain(got), _note(expected, got))
 
 
-def _walk_members(
-    expected: Mapping[object, object], got: Mapping[object, object], path: str
-) -> Iterator[ValueDifference]:
+def _walk_members(expected: Mapping[object, object], got: Mapping[object, object], path: str) -> Iterator[ValueDifference]:
     for name, value in expected.items():
         place = _member(path, name)
         if name in got:

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Iterable, Iterator
+from dataclasses import asdict
 from typing import Any
 
 from allpairspy import AllPairs
 
 from fixturegen.inputs.identities import chunk_hash, key
+from fixturegen.inputs.samples import sample, storable_formats
 from wire.keys import CacheKey, format_key
 from wire.lm.enums import CODES, COMMANDS, DTYPES, FORMATS, LOCATIONS
-from wire.lm.frames import Description, Reply, Request, encode_reply, encode_request, replace_field
+from wire.lm.frames import NOTHING, Description, Reply, Request, encode_reply, encode_request, replace_field
 from wire.lm.profile import LmProfile, lm_profile
 from wire.release import Release
 
@@ -35,6 +37,7 @@ BAD_NUMBERS = {"minus-one": -1, "large": 2147483647}
 def questions(release: Release) -> Asked:
     """Encoding of every value pair, decoding of legal, odd and illegal headers."""
     profile = lm_profile(release)
+    yield from _sent(release, profile)
     yield from _encode_request(release, profile)
     yield from _encode_reply(profile)
     yield from _decode_request(release, profile)
@@ -68,6 +71,18 @@ def _about(length: str, format_name: str, dtype: str | None, shape: str, locatio
     }
 
 
+def _sent(release: Release, profile: LmProfile) -> Asked:
+    """Headers as clients send them: descriptions that agree with a payload, and requests that describe nothing."""
+    descriptions = [sample(profile, format_name) for format_name in storable_formats(profile)]
+    descriptions += [sample(profile, dtype=dtype) for dtype in DTYPES if dtype not in {None, "float16"}]
+    for about in descriptions:
+        args = {"command": "PUT", "key": key(release), **asdict(about), "shape": list(about.shape)}
+        yield f"lm.request.sent.put-{_slug(about.format, about.dtype)}", "encode_request", args
+    for command in ("GET", "EXIST"):
+        args = {"command": command, "key": key(release), **asdict(NOTHING), "shape": list(NOTHING.shape)}
+        yield f"lm.request.sent.{command.lower()}", "encode_request", args
+
+
 def _encode_request(release: Release, profile: LmProfile) -> Asked:
     for shape, format_name, dtype, command, length, location in _pairs(profile, COMMANDS):
         about = _about(length, format_name, dtype, shape, location)
@@ -84,9 +99,7 @@ def _encode_request(release: Release, profile: LmProfile) -> Asked:
 def _refusals(profile: LmProfile) -> dict[str, dict[str, Any]]:
     """Values that a header of the release cannot carry."""
     found: dict[str, dict[str, Any]] = {
-        "int8": {"dtype": "int8"},
         "length-too-large": {"length": 2**31},
-        "rank5": {"shape": [1, 1, 1, 1, 1]},
     }
     for name, number in FORMATS.items():
         if number > profile.highest_format:

@@ -47,7 +47,6 @@ def _keys(release: Release) -> dict[str, dict[str, Any]]:
         made["hash-short-bytes"] = key(release, chunk_hash={"bytes": "00ab"})
     if grammar.dtype_names is not None:
         made |= {f"dtype-{name.replace('_', '-')}": key(release, dtype=name) for name in KEY_DTYPES}
-        made["dtype-complex64"] = key(release, dtype="complex64")
     if grammar.prefix:
         made["fmt-other"] = key(release, fmt="huggingface")
     made["model-unicode"] = key(release, model="模型/é")

@@ -103,18 +103,19 @@ class InProcessSession(ClientSession):
     def _run(self, what: str, work: Callable[[], T], deadline: float) -> T:
         assert self._worker is not None
         try:
-            return self._worker.run(work, deadline)
+            result, error = self._worker.run(work, deadline)
         except queue.Empty:
             self._abandon()
             raise ClientHang(f"{what}: no answer within {deadline:g} s") from None
-        except ClientUnavailable:
+        except BaseException:
             self._abandon()
             raise
-        except BaseException as error:
+        if error is not None:
             self._abandon()
-            if isinstance(error, KeyboardInterrupt):
-                raise
+            if isinstance(error, ClientUnavailable):
+                raise error
             raise ClientCrash(f"{what}: the client ended its process: {describe(error)}") from error
+        return result  # type: ignore[return-value]  # what this very piece of work returned
 
     def _abandon(self) -> None:
         if self._worker is not None:
@@ -131,13 +132,10 @@ class _Worker:
         self._outcomes: queue.SimpleQueue[_Outcome] = queue.SimpleQueue()
         threading.Thread(target=self._loop, name="lmconform-client", daemon=True).start()
 
-    def run(self, work: Callable[[], T], deadline: float) -> T:
-        """The result of the work; ``queue.Empty`` when it takes longer, and then the worker must be dismissed."""
+    def run(self, work: Callable[[], object], deadline: float) -> _Outcome:
+        """What the work returned or raised; ``queue.Empty`` when it takes longer, and then the worker must be dismissed."""
         self._work.put(work)
-        result, error = self._outcomes.get(timeout=max(deadline, 0))
-        if error is not None:
-            raise error
-        return result  # type: ignore[return-value]  # what this very piece of work returned
+        return self._outcomes.get(timeout=max(deadline, 0))
 
     def dismiss(self) -> None:
         """End the thread as soon as it is free; nobody waits for it."""

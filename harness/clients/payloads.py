@@ -43,4 +43,4 @@ def _decoded(member: str, value: Mapping[str, Any], directory: Path) -> bytes:
     try:
         return take(directory, value["file"], value["length"])
     except ContractViolation as violation:
-        raise ContractViolation(f"{member}.{violation.member}", violation.expected, violation.got) from None
+        raise violation.inside(member) from None

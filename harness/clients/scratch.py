@@ -65,13 +65,18 @@ def take(directory: Path, name: str, length: int) -> bytes:
         descriptor = os.open(directory / name, os.O_RDONLY | os.O_NONBLOCK | _FLAGS)
     except OSError as error:
         raise ContractViolation("file", f"a regular file {shorten(name)} in {directory} ({error.strerror})") from None
-    with os.fdopen(descriptor, "rb") as file:
+    try:
         status = os.fstat(descriptor)
         if not stat.S_ISREG(status.st_mode):
             raise ContractViolation("file", f"{shorten(name)} to be a regular file")
         if status.st_size != length:
             raise ContractViolation("length", f"the size of file {shorten(name)}, {status.st_size} bytes", length)
-        data = file.read(length)
+        with os.fdopen(descriptor, "rb", closefd=False) as file:
+            data = file.read(length)
+    finally:
+        os.close(descriptor)
+    if len(data) != length:
+        raise ContractViolation("file", f"{shorten(name)} to stay as it is once its line was sent")
     _unlinked(directory / name)
     return data
 

@@ -51,7 +51,7 @@ class ClientSession(ABC):
     @property
     def last_received(self) -> str:
         """The answer to it, shortened; empty when there was none."""
-        return "" if self._received is None else shorten(self._received)
+        return "" if self._received is None else shorten(self._received) or "(an empty line)"
 
     @property
     @abstractmethod

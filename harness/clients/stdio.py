@@ -119,6 +119,10 @@ class StdioSession(ClientSession):
             self._refuse_unasked(self._process, before="the next request")
         except (ContractViolation, TimeoutError, ProcessEnded, PipeClosed, LineTooLong) as problem:
             raise self._failure(op, problem, deadline) from None
+        except BaseException:
+            # Interrupted in the middle: the answer may still come, and must not be taken for the next one.
+            self._discard()
+            raise
         self.leftovers += self._scratch.sweep(files)
         return answer
 

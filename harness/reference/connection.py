@@ -110,8 +110,9 @@ class Connection:
 
     @staticmethod
     def _is_stale(open_socket: socket.socket) -> bool:
+        open_socket.setblocking(False)
         try:
-            open_socket.recv(1, socket.MSG_PEEK | socket.MSG_DONTWAIT)
+            open_socket.recv(1, socket.MSG_PEEK)
         except BlockingIOError:
             return False
         except OSError:

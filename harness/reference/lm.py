@@ -16,6 +16,7 @@ from harness.reference.keys import KeyOperations
 from harness.reference.layouts import LayoutOperations
 from harness.reference.values import key_from_json, release_of, wire_errors
 from wire.keys import KEY_GRAMMARS, CacheKey, format_key
+from wire.lm.enums import number_of
 from wire.lm.frames import NOTHING, Description, Reply, Request, decode_reply, encode_request
 from wire.lm.profile import lm_profile
 from wire.lm.shapes import pad_shape, payload_size
@@ -195,6 +196,8 @@ class ReferenceClient(FrameOperations, KeyOperations, LayoutOperations):
         """Bytes that the caller's expectation amounts to."""
         shape = expect["shape"]
         with wire_errors():
+            number_of("format", expect["format"])
+            number_of("dtype", expect["dtype"])
             pad_shape(link.profile, shape)
         size = payload_size(expect["format"], expect["dtype"], shape)
         if min(shape, default=0) < 0 or size > BODY_LIMIT:

@@ -1,0 +1,1 @@
+"""Cases about key strings, chunk keys and token hashes."""

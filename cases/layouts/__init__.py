@@ -1,0 +1,1 @@
+"""Cases about how K/V becomes the bytes of a chunk."""

@@ -1,0 +1,120 @@
+"""Connections: refused, lost, closed, and several at once."""
+
+import socket
+
+from harness.case import MOCK, SERVERS, case
+from harness.client import Error, Ok
+from harness.judge import Judge, in_words
+from harness.subject import Subject
+from harness.targets import Server
+from harness.values import Keys, sample
+from wire.lm.profile import LmProfile
+
+
+@case("LM-CONN-001", targets=MOCK, needs=("connect", "exist"))
+def test_nobody_listens(client: Subject, judge: Judge, server: Server, keys: Keys, profile: LmProfile) -> None:
+    """Connecting to a port where nobody listens ends with an error, at the latest with the first request."""
+    server.stop()
+    name = client.new_connection()
+    answer = client.call("connect", connection=name, protocol="lm", host=server.host, port=server.port, timeout_ms=500)
+    if isinstance(answer, Ok):
+        answer = client.call("exist", connection=name, key=keys())
+    judge.not_ok("connect", answer, because="nobody listens on this port", kinds=("connection", "timeout"))
+
+
+@case("LM-CONN-001", targets=MOCK, needs=("connect", "exist"))
+def test_nobody_accepts(client: Subject, judge: Judge, keys: Keys, profile: LmProfile) -> None:
+    """A server that accepts nothing and answers nothing costs a bounded wait."""
+    with socket.create_server(("127.0.0.1", 0), backlog=1) as silent:
+        host, port = silent.getsockname()
+        name = client.new_connection()
+        answer = client.call("connect", connection=name, protocol="lm", host=host, port=port, timeout_ms=400)
+        if isinstance(answer, Ok):
+            answer = client.call("exist", connection=name, key=keys())
+        judge.not_ok("exist", answer, because="the server never answers", kinds=("timeout", "connection"))
+        client.call("close", connection=name)
+
+
+@case("LM-CONN-002", targets=MOCK, needs=("connect", "put", "get", "exist"))
+def test_server_dies(client: Subject, judge: Judge, server: Server, keys: Keys, profile: LmProfile) -> None:
+    """When the server is gone every operation ends with an error, and none pretends to have found anything."""
+    connection, value = client.connect(server, timeout_ms=500), sample(profile)
+    client.ok("put", connection=connection, key=keys(), **value.stored)
+    client.ok("exist", connection=connection, key=keys())
+    server.stop()
+    for _ in range(2):
+        answer = client.call("get", connection=connection, key=keys(), expect=value.expect)
+        judge.not_ok("get", answer, because="the server is gone", kinds=("connection", "timeout"), miss=True)
+        answer = client.call("exist", connection=connection, key=keys())
+        judge.not_ok("exist", answer, because="the server is gone", kinds=("connection", "timeout"))
+
+
+@case("LM-CONN-002", "LM-CONN-005", targets=MOCK, needs=("connect", "put", "get", "exist"))
+def test_broken_connection_is_not_reused(client: Subject, judge: Judge, server: Server, keys: Keys, profile: LmProfile) -> None:
+    """After a reply broke off, requests fail or travel on a new connection; another connection goes on as before."""
+    broken, other, value = client.connect(server, timeout_ms=500), client.connect(server), sample(profile)
+    client.ok("put", connection=broken, key=keys(), **value.stored)
+    client.ok("exist", connection=broken, key=keys())
+    number = judge.exchange(server, "EXIST").connection
+    server.misbehave("close-after:bytes=5,command=GET,nth=1")
+    answer = client.call("get", connection=broken, key=keys(), expect=value.expect)
+    judge.not_ok("get", answer, because="the reply broke off", kinds=("connection", "protocol"), miss=True)
+    before = len(server.journal.exchanges(connection=number))
+    answer = client.call("exist", connection=broken, key=keys())
+    right = isinstance(answer, Ok) and answer.values.get("exists") is True
+    gone = isinstance(answer, Error) and answer.kind == "connection"
+    judge.holds(right or gone, "the operation after the break was answered wrongly", client_answered=in_words(answer))
+    after = len(server.journal.exchanges(connection=number))
+    judge.holds(before == after, "a request travelled on the connection that had broken")
+    got = client.ok("get", connection=other, key=keys(), expect=value.expect)["payload"]
+    judge.same_bytes(value.payload, got, what="the payload over the other connection", source="what this case stored")
+
+
+@case("LM-CONN-006", targets=SERVERS, needs=("connect", "close", "exist"))
+def test_close(client: Subject, judge: Judge, server: Server, keys: Keys) -> None:
+    """A closed connection carries nothing more; closing it again is no error, and it can be opened anew."""
+    name = client.connect(server)
+    client.ok("exist", connection=name, key=keys())
+    client.ok("close", connection=name)
+    client.ok("close", connection=name)
+    answer = client.call("exist", connection=name, key=keys())
+    found = isinstance(answer, Ok) and answer.values.get("exists") is not False
+    judge.holds(not found, "exist on a closed connection found something", client_answered=in_words(answer))
+    again = client.connect(server)
+    judge.holds(client.ok("exist", connection=again, key=keys())["exists"] is False, "exist on a new connection was wrong")
+
+
+@case("LM-CONN-006", targets=MOCK, needs=("connect", "close", "exist"))
+def test_closed_connections_are_released(client: Subject, judge: Judge, server: Server, keys: Keys) -> None:
+    """Connections that were closed are no longer counted, and the server sees them end."""
+    before = client.ok("state")["connections"]
+    names = [client.connect(server) for _ in range(8)]
+    for name in names:
+        client.ok("exist", connection=name, key=keys())
+    during = client.ok("state")["connections"]
+    judge.holds(during == before + 8, f"state counts {during} connections, {before + 8} are open", cite="LM-CONN-006")
+    for name in names:
+        client.ok("close", connection=name)
+    after = client.ok("state")["connections"]
+    judge.holds(after == before, f"state counts {after} connections after all were closed, {before} before", cite="LM-CONN-006")
+    try:
+        server.journal.wait_for(lambda journal: not journal.open_connections)
+    except TimeoutError:
+        judge.fail("the client closed its connections, but the server still sees them open", cite="LM-CONN-006")
+
+
+@case("LM-CONN-005", "LM-CONN-004", targets=SERVERS, needs=("connect", "put", "get"))
+def test_interleaved_connections(client: Subject, judge: Judge, server: Server, keys: Keys, profile: LmProfile) -> None:
+    """Values stored and loaded over several connections in turn stay apart."""
+    connections = [client.connect(server) for _ in range(4)]
+    values = [sample(profile, seed=number) for number in range(4)]
+    stored = keys.several(4)
+    for connection, key, value in zip(connections, stored, values, strict=True):
+        client.ok("put", connection=connection, key=key, **value.stored)
+    for connection, key in zip(connections, stored, strict=True):
+        client.ok("exist", connection=connection, key=key)
+    for shift in range(4):
+        for index, connection in enumerate(connections):
+            chosen = (index + shift) % 4
+            got = client.ok("get", connection=connection, key=stored[chosen], expect=values[chosen].expect)["payload"]
+            judge.same_bytes(values[chosen].payload, got, what="the payload", source="what this case stored")

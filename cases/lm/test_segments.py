@@ -1,0 +1,107 @@
+"""Replies in pieces: a client gives the same answer however the stream is segmented."""
+
+from collections.abc import Sequence
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from harness.case import MOCK, Variant, case, parameters
+from harness.client import Ok
+from harness.judge import Judge
+from harness.subject import Subject
+from harness.targets import Server
+from harness.values import Keys, Value, sample
+from wire.lm.profile import LmProfile, lm_profile
+from wire.release import Release
+
+LOADING = ("connect", "put", "exist", "get")
+
+
+def positions(release: Release) -> Sequence[Variant]:
+    """Every place inside a reply header at which it can be cut."""
+    return [Variant(str(position), position) for position in range(1, lm_profile(release).header.reply_size)]
+
+
+@case("LM-REPLY-003", targets=MOCK, needs=("connect", "put", "exist"), variants=positions)
+def test_split_header(client: Subject, judge: Judge, server: Server, keys: Keys, profile: LmProfile, vector: int) -> None:
+    """A client assembles a reply header that arrives in two segments, cut at any byte."""
+    connection, _ = stored(client, server, keys, profile)
+    server.misbehave(f"segments:sizes={vector}+65536")
+    exists_is_true(client, judge, server, connection, keys)
+
+
+@case("LM-REPLY-003", "LM-GET-002", targets=MOCK, needs=LOADING, variants=positions)
+def test_split_header_of_get(client: Subject, judge: Judge, server: Server, keys: Keys, profile: LmProfile, vector: int) -> None:
+    """A client loads the right bytes when the header of the reply arrives in two segments, cut at any byte."""
+    connection, value = stored(client, server, keys, profile)
+    server.misbehave(f"segments:sizes={vector}+65536")
+    load(client, judge, server, connection, keys, value)
+
+
+@case("LM-REPLY-003", "LM-GET-002", targets=MOCK, needs=LOADING)
+def test_byte_by_byte(client: Subject, judge: Judge, server: Server, keys: Keys, profile: LmProfile) -> None:
+    """A client loads a value that arrives one byte at a time."""
+    connection, value = stored(client, server, keys, profile)
+    server.misbehave("segments:sizes=1")
+    exists_is_true(client, judge, server, connection, keys)
+    load(client, judge, server, connection, keys, value)
+
+
+@case("LM-GET-002", "LM-REPLY-004", targets=MOCK, needs=LOADING, variants=parameters(-1, 0, 1, 7, 255))
+def test_split_at_the_body(client: Subject, judge: Judge, server: Server, keys: Keys, profile: LmProfile, vector: int) -> None:
+    """A client loads a value whose reply is cut around the border of header and body."""
+    connection, value = stored(client, server, keys, profile)
+    server.misbehave(f"segments:sizes={profile.header.reply_size + vector}+65536")
+    load(client, judge, server, connection, keys, value)
+
+
+@case("LM-CONN-001", "LM-REPLY-003", targets=MOCK, needs=("connect", "put", "exist"))
+def test_slow_reply(client: Subject, judge: Judge, server: Server, keys: Keys, profile: LmProfile) -> None:
+    """A reply that takes its time, within the client's limit, is waited for."""
+    connection, _ = stored(client, server, keys, profile)
+    server.misbehave("delay:seconds=0.25")
+    exists_is_true(client, judge, server, connection, keys)
+
+
+@case("LM-REPLY-003", "LM-GET-002", targets=MOCK, needs=LOADING)
+def test_any_segmentation(
+    client: Subject, judge: Judge, server: Server, keys: Keys, profile: LmProfile, examples: settings
+) -> None:
+    """Random segmentations never change a result."""
+    connection, value = stored(client, server, keys, profile)
+    whole = profile.header.reply_size + len(value.payload)
+
+    @examples
+    @given(st.lists(st.integers(1, whole), min_size=1, max_size=6))
+    def check(sizes: list[int]) -> None:
+        server.misbehave(f"segments:sizes={'+'.join(map(str, sizes))}")
+        exists_is_true(client, judge, server, connection, keys)
+        load(client, judge, server, connection, keys, value)
+
+    check()
+
+
+def stored(client: Subject, server: Server, keys: Keys, profile: LmProfile) -> tuple[str, Value]:
+    """A connection over which one value was stored and seen by the server."""
+    connection, value = client.connect(server), sample(profile)
+    client.ok("put", connection=connection, key=keys(), **value.stored)
+    client.ok("exist", connection=connection, key=keys())
+    return connection, value
+
+
+def exists_is_true(client: Subject, judge: Judge, server: Server, connection: str, keys: Keys) -> None:
+    """An exist of the stored key, explained with the delivery of its reply."""
+    answer = client.call("exist", connection=connection, key=keys())
+    if not isinstance(answer, Ok):
+        judge.ok("exist", answer, conformant="exists = true", **judge.where(server, "EXIST"))
+    found = judge.ok("exist", answer)["exists"]
+    judge.holds(found is True, f"exist gave {found!r} for a stored key", **judge.where(server, "EXIST"))
+
+
+def load(client: Subject, judge: Judge, server: Server, connection: str, keys: Keys, value: Value) -> None:
+    """A get of the stored value, explained with the delivery of its reply."""
+    answer = client.call("get", connection=connection, key=keys(), expect=value.expect)
+    if not isinstance(answer, Ok):
+        judge.ok("get", answer, conformant="the stored value", **judge.where(server, "GET"))
+    got = judge.ok("get", answer)["payload"]
+    judge.same_bytes(value.payload, got, what="the payload", source="what this case stored")

@@ -1,0 +1,153 @@
+"""What a case is: a test function with a decorator that says what it cites, where it runs and what it needs.
+
+A case module is named after its topic, and the case after its function: ``cases/lm/test_get.py`` and
+``test_partial_header`` make ``lm.get.partial-header[0.5.6-mock]``. The docstring is the published description.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import PurePath
+from typing import Any, Final, Literal, TypeVar
+
+import pytest
+
+from fixturegen.corpus import load_corpus
+from fixturegen.vector import Vector
+from wire.release import Release, ReleaseRange
+
+TargetName = Literal["fixtures", "mock", "live"]
+TARGETS: Final[tuple[TargetName, ...]] = ("fixtures", "mock", "live")
+FIXTURES: Final[tuple[TargetName, ...]] = ("fixtures",)
+MOCK: Final[tuple[TargetName, ...]] = ("mock",)
+SERVERS: Final[tuple[TargetName, ...]] = ("mock", "live")
+SPEC_ATTRIBUTE: Final = "lmconform_case"
+
+Function = TypeVar("Function", bound=Callable[..., Any])
+
+
+@dataclass(frozen=True)
+class Variant:
+    """One of several values that a case runs over: a vector, or a parameter."""
+
+    id: str
+    value: Any
+
+
+Variants = Callable[[Release], Sequence[Variant]]
+
+
+@dataclass(frozen=True)
+class CaseSpec:
+    """What the decorator said."""
+
+    cites: tuple[str, ...]
+    targets: tuple[TargetName, ...]
+    needs: tuple[str, ...]
+    releases: ReleaseRange
+    variants: Variants | None
+    judges: Literal["client", "server"]
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One execution of a case: a release, a target and perhaps a variant."""
+
+    release: Release
+    target: TargetName
+    variant: Variant | None = None
+
+    @property
+    def id(self) -> str:
+        """What stands in brackets behind the case's name."""
+        base = f"{self.release}-{self.target}"
+        return base if self.variant is None else f"{base}-{self.variant.id}"
+
+
+def case(
+    *cites: str,
+    targets: tuple[TargetName, ...] = FIXTURES,
+    needs: tuple[str, ...] = (),
+    releases: str = "all",
+    variants: Variants | None = None,
+    judges: Literal["client", "server"] = "client",
+) -> Callable[[Function], Function]:
+    """Make a test function a case.
+
+    ``cites`` are requirement ids; one whose release range does not cover the release is left out of that record. ``needs`` are
+    the client operations without which the case says nothing. ``judges="server"`` marks cases in which no client takes part.
+    """
+    if not cites:
+        raise ValueError("a case cites at least one requirement")
+
+    def decorate(function: Function) -> Function:
+        if not inspect.getdoc(function):
+            raise ValueError(f"case {function.__name__} has no docstring; it is the published description")
+        spec = CaseSpec(cites, targets, needs, ReleaseRange.parse(releases), variants, judges)
+        setattr(function, SPEC_ATTRIBUTE, spec)
+        marked: Function = pytest.mark.conformance(function)
+        return marked
+
+    return decorate
+
+
+def spec_of(function: Any) -> CaseSpec | None:
+    """The decorator's words, or None for a plain test."""
+    found: CaseSpec | None = getattr(function, SPEC_ATTRIBUTE, None)
+    return found
+
+
+def cells(spec: CaseSpec, releases: Sequence[Release], targets: Sequence[TargetName]) -> Iterator[Cell]:
+    """Every execution of a case under a selection."""
+    for release in releases:
+        if release not in spec.releases:
+            continue
+        variants: Sequence[Variant | None] = spec.variants(release) if spec.variants is not None else [None]
+        for target in targets:
+            if target in spec.targets:
+                yield from (Cell(release, target, variant) for variant in variants)
+
+
+def topic_of(path: PurePath) -> str:
+    """``lm.get`` for ``.../cases/lm/test_get.py``."""
+    parts = path.with_suffix("").parts
+    start = len(parts) - 1 - parts[::-1].index("cases") if "cases" in parts else len(parts) - 2
+    return ".".join([*parts[start + 1 : -1], parts[-1].removeprefix("test_").replace("_", "-")])
+
+
+def case_name(function_name: str) -> str:
+    """``partial-header`` for ``test_partial_header``."""
+    return function_name.removeprefix("test_").replace("_", "-")
+
+
+def vectors(op: str, where: Callable[[Vector], bool] = lambda _: True) -> Variants:
+    """Variants: the corpus vectors of an operation that fulfil a condition; none where the release is not captured."""
+
+    def chosen(release: Release) -> list[Variant]:
+        found = load_corpus(release).vectors.get(op, ())
+        return [Variant(vector.id, vector) for vector in found if where(vector)]
+
+    return chosen
+
+
+def answered(op: str, where: Callable[[Vector], bool] = lambda _: True) -> Variants:
+    """Variants: the vectors that the real lmcache answered."""
+    return vectors(op, lambda vector: vector.ok is not None and where(vector))
+
+
+def refused(op: str, where: Callable[[Vector], bool] = lambda _: True) -> Variants:
+    """Variants: the vectors that the real lmcache refused."""
+    return vectors(op, lambda vector: vector.ok is None and where(vector))
+
+
+def transcripts(release: Release) -> list[Variant]:
+    """Variants: the conversations captured from the real server."""
+    return [Variant(transcript.id, transcript) for transcript in load_corpus(release).transcripts]
+
+
+def parameters(*values: Any, name: Callable[[Any], str] = str) -> Variants:
+    """Variants: the same values for every release."""
+    found = [Variant(name(value), value) for value in values]
+    return lambda _: found

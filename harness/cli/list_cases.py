@@ -1,0 +1,34 @@
+"""``lmconform list``: what a run would execute, and what each case is about."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from harness.cli import options
+from harness.runner import collect_cases
+
+
+def command(
+    lmcache: options.Releases = "all",
+    target: options.Targets = "fixtures,mock,live",
+    only: options.Only = None,
+    ids: Annotated[bool, typer.Option("--ids", help="Every execution, one id a line, instead of one line a case.")] = False,
+) -> None:
+    """List cases with their requirements and descriptions, or with --ids every execution."""
+    found = collect_cases(lmcache=lmcache, target=target, only=tuple(only or ()))
+    if ids:
+        for listed in found:
+            typer.echo(listed.id)
+        return
+    counts: dict[str, int] = {}
+    for listed in found:
+        counts[listed.name] = counts.get(listed.name, 0) + 1
+    shown = set()
+    for listed in found:
+        if listed.name not in shown:
+            shown.add(listed.name)
+            typer.echo(f"{listed.name}  ({counts[listed.name]} executions)  {', '.join(listed.cites)}")
+            typer.echo(f"    {listed.title}")
+    typer.echo(f"\n{len(shown)} cases, {len(found)} executions")

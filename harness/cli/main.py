@@ -1,0 +1,27 @@
+"""``lmconform``: finds the command, runs it, and turns what it raises into one paragraph and an exit code."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+
+from harness.version import TOOL_VERSION
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run a command.
+
+    Returns:
+        0 conformant or done, 1 not conformant, 2 usage or bad input, 3 the harness or its environment failed.
+    """
+    words = list(sys.argv[1:] if arguments is None else arguments)
+    if words == ["--version"]:
+        print(f"lmconform {TOOL_VERSION}")
+        return 0
+    from harness.cli.app import run_app
+
+    return run_app(words)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

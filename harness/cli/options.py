@@ -1,0 +1,20 @@
+"""Options that several commands share."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+Client = Annotated[
+    str, typer.Option("--client", help="The client under test: reference, python:MODULE:CLASS, or 'stdio:COMMAND ...'.")
+]
+Releases = Annotated[
+    str, typer.Option("--lmcache", help="Releases of lmcache, separated by commas, or all that are in the corpus.")
+]
+Targets = Annotated[str, typer.Option("--target", help="Any of fixtures,mock,live.")]
+Only = Annotated[
+    list[str] | None,
+    typer.Option("--only", help="Only cases whose id matches: 'lm.get.*' or 'lm.get.miss[0.5.6-mock]'. May be repeated."),
+]
+Runtime = Annotated[str, typer.Option("--runtime", help="Where the real lmcache runs: venv or docker.")]

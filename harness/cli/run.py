@@ -1,0 +1,47 @@
+"""``lmconform run``: judge a client."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from harness.cli import options
+from harness.runner import RunOptions, run_matrix
+
+DEFAULT_FOLDER = Path("lmconform-results")
+
+
+def command(
+    client: options.Client = "reference",
+    lmcache: options.Releases = "all",
+    target: options.Targets = "fixtures,mock",
+    only: options.Only = None,
+    live: Annotated[
+        str | None, typer.Option("--live", metavar="HOST:PORT", help="Use this running server as the live target.")
+    ] = None,
+    runtime: options.Runtime = "venv",
+    out: Annotated[Path, typer.Option("--out", help="Folder for results.jsonl and junit.xml.")] = DEFAULT_FOLDER,
+    examples: Annotated[int, typer.Option("--examples", min=1, help="Examples of each property.")] = 40,
+    failures: Annotated[int, typer.Option("--failures", min=0, help="How many failures to explain on the terminal.")] = 10,
+) -> int:
+    """Judge a client against captured fixtures, the mock server and a live server of the real lmcache.
+
+    Exit codes: 0 conformant, 1 not conformant, 2 usage or bad input, 3 the harness or its environment failed.
+    """
+    return int(
+        run_matrix(
+            RunOptions(
+                client=client,
+                lmcache=lmcache,
+                target=target,
+                only=tuple(only or ()),
+                live=live,
+                runtime=runtime,
+                folder=out,
+                examples=examples,
+                failures=failures,
+            )
+        )
+    )

@@ -1,0 +1,50 @@
+"""``lmconform test``: the project's own checks, for those who work on it."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import typer
+
+from harness.matrix import UsageError
+from reports.verdict import ExitCode
+
+CHECKS: tuple[tuple[str, tuple[str, ...]], ...] = (
+    ("ruff check", ("-m", "ruff", "check", ".")),
+    ("ruff format", ("-m", "ruff", "format", "--check", ".")),
+    ("mypy --strict", ("-m", "mypy")),
+    ("import-linter", ("-c", "from importlinter.cli import lint_imports_command; lint_imports_command()")),
+    ("corpus", ("-m", "harness.cli.main", "verify")),
+)
+"""What runs before the tests: a name, and arguments of the Python interpreter."""
+
+
+def command(context: typer.Context) -> int:
+    """Run linters, type checks, layer checks, the corpus check and the tests; further arguments go to pytest.
+
+    With arguments only pytest runs.
+    """
+    root = Path(__file__).resolve().parents[2]
+    if not (root / "tests").is_dir():
+        raise UsageError("the tests come with the source tree; run ./lmconform test in a checkout")
+    failed = []
+    for name, arguments in () if context.args else CHECKS:
+        if not _passes(root, name, arguments):
+            failed.append(name)
+    if not _passes(root, "pytest", ("-m", "pytest", *(context.args or ["tests"]))):
+        failed.append("pytest")
+    if failed:
+        typer.echo(f"\nlmconform test: failed: {', '.join(failed)}", err=True)
+    return int(ExitCode.NOT_CONFORMANT if failed else ExitCode.CONFORMANT)
+
+
+def _passes(root: Path, name: str, arguments: tuple[str, ...]) -> bool:
+    typer.echo(f"== {name}")
+    began = time.monotonic()
+    done = subprocess.run([sys.executable, *arguments], cwd=root, check=False, env={**os.environ, "PYTHONDONTWRITEBYTECODE": "1"})
+    typer.echo(f"== {name}: {'ok' if done.returncode == 0 else f'exit {done.returncode}'} in {time.monotonic() - began:.0f} s\n")
+    return done.returncode == 0

@@ -1,0 +1,35 @@
+"""``lmconform verify``: is the corpus as it was captured?"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from fixturegen.corpus import captured_releases, load_corpus
+from fixturegen.errors import CorpusError
+from reports.verdict import ExitCode
+
+
+def command(
+    corpus: Annotated[Path | None, typer.Option("--corpus", help="Folder of the corpus (default: cases/corpus).")] = None,
+) -> int:
+    """Hash every line and every file of the corpus again, and name whatever was edited.
+
+    Exit codes: 0 untouched, 2 something differs.
+    """
+    releases = captured_releases(corpus)
+    if not releases:
+        raise CorpusError(f"no captured release in {corpus or 'the corpus'}; run 'lmconform capture RELEASE'")
+    problems = 0
+    for release in releases:
+        try:
+            found = load_corpus(release, corpus)
+        except CorpusError as error:
+            problems += 1
+            typer.echo(f"{release}: {error}", err=True)
+            continue
+        vectors = sum(len(entries) for entries in found.vectors.values())
+        typer.echo(f"{release}: {vectors} vectors and {len(found.transcripts)} transcripts, as captured")
+    return int(ExitCode.USAGE if problems else ExitCode.CONFORMANT)

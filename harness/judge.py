@@ -1,0 +1,225 @@
+"""Compares what a client did with what it should have done, and writes the explanation when they differ."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
+from functools import partial
+from typing import Any, Final, NoReturn
+
+from fixturegen.corpus import Corpus
+from fixturegen.vector import Transcript, Vector
+from harness.case import CaseSpec, Cell
+from harness.client import Answer, Error, Miss, Ok, Unsupported
+from harness.failure import CaseFailure, UnsupportedByClient
+from harness.requirements import Requirement
+from harness.targets import Server
+from mockserver.journal import Journal
+from mockserver.records import Exchange
+from reports.diagnosis import Diagnosis
+from reports.difference import frame_difference, frame_dump
+from reports.value_difference import value_differences
+from wire.lm.frames import Field, describe_reply, describe_request
+from wire.lm.profile import LmProfile
+
+EXCHANGE_TIMEOUT: Final = 5.0
+Describe = Callable[[bytes], list[Field]]
+
+
+class Judge:
+    """The verdict of one case execution; every method either returns or raises with a full explanation."""
+
+    def __init__(
+        self, cell: Cell, spec: CaseSpec, requirements: Mapping[str, Requirement], profile: LmProfile, corpus: Corpus | None
+    ) -> None:
+        self._cell = cell
+        self._profile = profile
+        self._corpus = corpus
+        self.cited = [
+            requirements[name] for name in spec.cites if name in requirements and cell.release in requirements[name].releases
+        ]
+
+    @property
+    def as_request(self) -> Describe:
+        """Names the fields of request headers."""
+        return partial(describe_request, self._profile)
+
+    @property
+    def as_reply(self) -> Describe:
+        """Names the fields of reply headers."""
+        return partial(describe_reply, self._profile)
+
+    def same_bytes(
+        self,
+        expected: bytes,
+        got: bytes,
+        *,
+        what: str,
+        describe: Describe | None = None,
+        source: Vector | Transcript | str | None = None,
+        cite: str | None = None,
+    ) -> None:
+        """Two frames or payloads are equal."""
+        if expected == got:
+            return
+        difference = frame_difference(expected, got, describe)
+        self.fail(
+            f"{what}: {difference.summary}",
+            cite=cite,
+            source=source,
+            fields=difference.fields,
+            frames=difference.frames,
+        )
+
+    def same_value(
+        self, expected: Any, got: Any, *, what: str, source: Vector | str | None = None, cite: str | None = None
+    ) -> None:
+        """Two values of the contract are equal, member by member."""
+        differences = value_differences(expected, got)
+        if differences:
+            places = ", ".join(difference.path or "the whole answer" for difference in differences[:3])
+            more = f" and {len(differences) - 3} more" if len(differences) > 3 else ""
+            self.fail(f"{what} differs at {places}{more}", cite=cite, source=source, values=differences)
+
+    def holds(self, condition: object, summary: str, **more: Any) -> None:
+        """A condition is true."""
+        if not condition:
+            self.fail(summary, **more)
+
+    def ok(self, op: str, answer: Answer, *, conformant: str = "a result", **more: Any) -> Mapping[str, Any]:
+        """The answer is a result; its members."""
+        if isinstance(answer, Ok):
+            return answer.values
+        if isinstance(answer, Unsupported):
+            raise UnsupportedByClient(op, answer.reason)
+        self.fail(
+            f"{op} should have succeeded; the client answered {in_words(answer)}",
+            client_answered=in_words(answer),
+            conformant_answer=conformant,
+            **more,
+        )
+
+    def not_ok(
+        self, op: str, answer: Answer, *, because: str, kinds: Iterable[str] = (), miss: bool = False, **more: Any
+    ) -> None:
+        """The answer is an error of one of the classes (any class when none is given), or where allowed a miss."""
+        if isinstance(answer, Unsupported):
+            raise UnsupportedByClient(op, answer.reason)
+        allowed = tuple(kinds)
+        if isinstance(answer, Miss) and miss:
+            return
+        if isinstance(answer, Error) and answer.kind != "internal" and (not allowed or answer.kind in allowed):
+            return
+        wanted = [*(["miss"] if miss else []), *(f"error {kind}" for kind in allowed or ("refused", "protocol"))]
+        self.fail(
+            f"{op} must not succeed: {because}" if isinstance(answer, Ok) else f"{op} failed in the wrong way: {because}",
+            client_answered=in_words(answer),
+            conformant_answer=" or ".join(wanted),
+            **more,
+        )
+
+    def read_or_refused(self, op: str, answer: Answer, **more: Any) -> None:
+        """The answer is a result or an honest error; an ``internal`` error is a fault of the client."""
+        if isinstance(answer, Unsupported):
+            raise UnsupportedByClient(op, answer.reason)
+        if isinstance(answer, Miss) or (isinstance(answer, Error) and answer.kind == "internal"):
+            self.fail(f"{op} failed in the wrong way", client_answered=in_words(answer), **more)
+
+    def exchange(self, server: Server, command: str | None = None) -> Exchange:
+        """The last exchange of the mock (with a command), once it is done; a client that never sends one fails."""
+
+        def finished(journal: Journal) -> list[Exchange]:
+            return [exchange for exchange in journal.exchanges(command=command) if exchange.done]
+
+        try:
+            return server.journal.wait_for(finished, EXCHANGE_TIMEOUT)[-1]
+        except TimeoutError:
+            self.fail(f"the client said that it is done, but no whole {command or 'request'} reached the server")
+
+    def where(self, server: Server, command: str | None = None) -> dict[str, Any]:
+        """Members of a diagnosis that say which exchange went wrong and how its reply was delivered."""
+        if server.mock is None:
+            return {}
+        found = server.journal.last_exchange(command=command)
+        if found is None:
+            return {}
+        sizes = [segment.size for segment in found.segments_out]
+        members: dict[str, Any] = {"exchange": f"exchange {found.number} ({found.command}), connection {found.connection}"}
+        if sizes:
+            shown = " + ".join(str(size) for size in sizes[:12]) + (" + ..." if len(sizes) > 12 else "")
+            members["delivery"] = f"sent in {len(sizes)} segment{'s' if len(sizes) > 1 else ''}: {shown} bytes"
+        if found.reply_header:
+            cuts = tuple(itertools.accumulate(sizes[:-1])) if len(sizes) > 1 else ()
+            header = found.reply_header
+            members["frames"] = (frame_dump("the reply header", header, cuts=[cut for cut in cuts if cut < len(header)]),)
+        return members
+
+    def miss(self, answer: Answer, *, because: str, **more: Any) -> None:
+        """The answer is a miss and nothing else."""
+        if isinstance(answer, Unsupported):
+            raise UnsupportedByClient("get", answer.reason)
+        if not isinstance(answer, Miss):
+            self.fail(f"get must miss: {because}", client_answered=in_words(answer), conformant_answer="miss", **more)
+
+    def in_step(self, answer: Answer, member: str, *, expected: bool) -> None:
+        """After something went wrong: the next operation is answered rightly, or the connection is gone."""
+        right = isinstance(answer, Ok) and answer.values.get(member) is expected
+        gone = isinstance(answer, Error) and answer.kind == "connection"
+        self.holds(
+            right or gone,
+            "the connection is out of step: the operation after the failure was answered wrongly",
+            cite="LM-CONN-003",
+            client_answered=in_words(answer),
+            conformant_answer=f"{member} = {str(expected).lower()}, or error connection",
+        )
+
+    def fail(
+        self,
+        summary: str,
+        *,
+        cite: str | None = None,
+        source: Vector | Transcript | str | None = None,
+        kind: type[CaseFailure] = CaseFailure,
+        **members: Any,
+    ) -> NoReturn:
+        """End the case with an explanation."""
+        raise kind(self.explained(Diagnosis(summary=summary, provenance=self._provenance(source), **members), cite))
+
+    def explained(self, diagnosis: Diagnosis, cite: str | None = None) -> Diagnosis:
+        """A diagnosis with the words of the requirement that was broken: the cited one, or the first of the case."""
+        requirement = next((found for found in self.cited if cite in {None, found.id}), None)
+        if requirement is None:
+            return diagnosis
+        return replace(
+            diagnosis,
+            requirement=requirement.id,
+            level=requirement.level,
+            statement=requirement.statement,
+            why_it_matters=requirement.why,
+        )
+
+    def _provenance(self, source: Vector | Transcript | str | None) -> str | None:
+        if source is None or isinstance(source, str):
+            return source
+        return self._corpus.provenance(source) if self._corpus is not None else source.id
+
+
+def in_words(answer: Answer) -> str:
+    """An answer as a report quotes it, shortened."""
+    if isinstance(answer, Miss):
+        return "miss"
+    if isinstance(answer, Error):
+        return f"error {answer.kind}: {answer.message}"
+    if isinstance(answer, Unsupported):
+        return f"unsupported: {answer.reason}"
+    shown = ", ".join(f"{name} = {_short(value)}" for name, value in answer.values.items())
+    return f"ok: {shown}" if shown else "ok"
+
+
+def _short(value: Any) -> str:
+    if isinstance(value, bytes):
+        return f"{len(value)} bytes {value[:16].hex()}{'...' if len(value) > 16 else ''}"
+    if isinstance(value, Sequence) and not isinstance(value, str) and len(value) > 8:
+        return f"{list(value[:8])}... ({len(value)} entries)"
+    return repr(value)

@@ -1,0 +1,319 @@
+"""One run: the selection, the client, the live servers, and the records of what happened."""
+
+from __future__ import annotations
+
+import contextlib
+import fnmatch
+import functools
+import platform
+import shlex
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from fixturegen.corpus import captured_releases, load_corpus
+from fixturegen.environment import RUNTIMES
+from fixturegen.errors import CorpusError
+from fixturegen.vector import content_hash
+from harness.case import TARGETS, CaseSpec, Cell, TargetName, case_name, spec_of, topic_of
+from harness.client import Budget, Session
+from harness.clients.spec import open_client
+from harness.judge import Judge
+from harness.requirements import Requirement, load_requirements
+from harness.targets import LiveServers
+from harness.verdicts import verdict_of
+from harness.version import TOOL_VERSION
+from reports.diagnosis import Diagnosis
+from reports.record import CaseRecord, ClientInfo, RunHeader
+from reports.results import ResultsWriter, utc_now
+from wire.errors import WireError
+from wire.lm.profile import LmProfile
+from wire.release import Release
+
+
+class UsageError(Exception):
+    """What the user asked for makes no sense; the message says what to write instead."""
+
+
+class Collectors:
+    """Listeners for records, in order; the results file is one, a progress bar another."""
+
+    def __init__(self) -> None:
+        self._listeners: list[Any] = []
+
+    def listen(self, listener: Any) -> None:
+        """Call ``listener(record)`` for every record from now on."""
+        self._listeners.append(listener)
+
+    def add(self, record: Mapping[str, Any]) -> None:
+        """Hand a record out."""
+        case = CaseRecord.from_json(record)
+        for listener in self._listeners:
+            listener(case)
+
+    def clear(self) -> None:
+        """Forget every listener."""
+        self._listeners.clear()
+
+
+collectors = Collectors()
+"""Of this process: pytest gives reports to hooks that know no configuration."""
+
+
+@dataclass
+class Matrix:
+    """The state of one run."""
+
+    spec: str
+    releases: Sequence[Release]
+    targets: Sequence[TargetName]
+    only: Sequence[str]
+    live: LiveServers
+    results: Path | None
+    budget: Budget = field(default_factory=Budget)
+    _session: Session | None = None
+    _writer: ResultsWriter | None = None
+
+    @classmethod
+    def from_config(cls, config: pytest.Config) -> Matrix:
+        """Read the options of pytest.
+
+        Raises:
+            pytest.UsageError: one of them makes no sense.
+        """
+        try:
+            releases = parse_releases(config.getoption("--lmcache"))
+            targets = parse_targets(config.getoption("--target"))
+            live = LiveServers(
+                runtime=parse_runtime(config.getoption("--runtime")),
+                address=parse_address(config.getoption("--live"), releases, targets),
+            )
+        except UsageError as error:
+            raise pytest.UsageError(str(error)) from None
+        results = config.getoption("--results")
+        return cls(
+            spec=config.getoption("--client"),
+            releases=releases,
+            targets=targets,
+            only=config.getoption("--only"),
+            live=live,
+            results=Path(results) if results else None,
+        )
+
+    @functools.cached_property
+    def requirements(self) -> dict[str, Requirement]:
+        """The specification."""
+        return load_requirements()
+
+    def selects(self, item: pytest.Item) -> bool:
+        """Whether an item has a cell and ``--only`` wants it."""
+        cell = cell_of(item)
+        if cell is None:
+            return False
+        return not self.only or any(_matches(pattern, case_id(item, cell)) for pattern in self.only)
+
+    def session(self) -> Session:
+        """The running client, started on first use."""
+        if self._session is None:
+            self._session = open_client(self.spec, budget=self.budget)
+        return self._session
+
+    def judge(self, cell: Cell, spec: CaseSpec, profile: LmProfile) -> Judge:
+        """A judge for one execution."""
+        try:
+            corpus = load_corpus(cell.release)
+        except CorpusError:
+            corpus = None
+        return Judge(cell, spec, self.requirements, profile, corpus)
+
+    def begin(self, config: pytest.Config, count: int) -> None:
+        """Open the results file, in the process that sees the whole run."""
+        del count
+        if hasattr(config, "workerinput") or self.results is None:
+            return
+        self._writer = ResultsWriter(self.results, self.header())
+        collectors.listen(self._writer.add)
+
+    def header(self) -> RunHeader:
+        """What this run is."""
+        described = self.session().description
+        return RunHeader(
+            tool_version=TOOL_VERSION,
+            started=utc_now(),
+            client=ClientInfo(
+                spec=self.spec,
+                name=described.name,
+                version=described.version,
+                language=described.language,
+                operations=tuple(described.operations),
+                releases=tuple(described.releases),
+                issues=described.issues,
+            ),
+            releases=tuple(str(release) for release in self.releases),
+            targets=tuple(self.targets),
+            command_line=tuple(sys.argv),
+            seed=0,
+            python=platform.python_version(),
+            platform=platform.platform(),
+            corpus=corpus_fingerprint(self.releases),
+        )
+
+    def record(self, item: pytest.Item, error: BaseException | None, seconds: float) -> CaseRecord:
+        """The record of one execution."""
+        cell = cell_of(item)
+        function: Any = item.function  # type: ignore[attr-defined]  # cases are functions
+        spec = spec_of(function)
+        assert cell is not None
+        assert spec is not None
+        cited = tuple(name for name in spec.cites if self._holds(name, cell.release))
+
+        def explain(diagnosis: Diagnosis) -> Diagnosis:
+            return Judge(cell, spec, self.requirements, _NO_PROFILE, None).explained(diagnosis)
+
+        ended = verdict_of(error, explain, self._session.stderr if self._session is not None else "")
+        identity = case_id(item, cell)
+        diagnosis = ended.diagnosis
+        if diagnosis is not None:
+            diagnosis = replace(diagnosis, rerun=self._rerun(identity, cell))
+        return CaseRecord(
+            id=identity,
+            topic=topic_of(item.path),
+            case=case_name(function.__name__),
+            release=str(cell.release),
+            target=cell.target,
+            verdict=ended.verdict,
+            seconds=round(seconds, 6),
+            title=(function.__doc__ or "").strip().splitlines()[0],
+            variant=cell.variant.id if cell.variant else None,
+            requirements=cited,
+            reason=ended.reason,
+            operation=ended.operation,
+            diagnosis=diagnosis,
+        )
+
+    def end(self, *, complete: bool) -> None:
+        """Stop the client and the servers, close the results file."""
+        if self._session is not None:
+            self._session.stop()
+            self._session = None
+        self.live.close()
+        if self._writer is not None:
+            self._writer.close(complete=complete)
+        collectors.clear()
+
+    def _holds(self, name: str, release: Release) -> bool:
+        requirement = self.requirements.get(name)
+        return requirement is not None and release in requirement.releases
+
+    def _rerun(self, identity: str, cell: Cell) -> str:
+        words = ["lmconform", "run", "--client", self.spec, "--lmcache", str(cell.release), "--target", cell.target]
+        if self.live.address is not None and cell.target == "live":
+            words += ["--live", f"{self.live.address[0]}:{self.live.address[1]}"]
+        return shlex.join([*words, "--only", identity])
+
+
+_NO_PROFILE: Any = None
+"""Explaining needs no profile."""
+
+
+def cell_of(item: pytest.Item) -> Cell | None:
+    """The cell of an item; None where a case has no cell under the selection."""
+    call = getattr(item, "callspec", None)
+    cell = call.params.get("cell") if call is not None else None
+    return cell if isinstance(cell, Cell) else None
+
+
+def case_id(item: pytest.Item, cell: Cell) -> str:
+    """``lm.get.partial-header[0.5.6-mock]``."""
+    function: Any = item.function  # type: ignore[attr-defined]  # cases are functions
+    return f"{topic_of(item.path)}.{case_name(function.__name__)}[{cell.id}]"
+
+
+def corpus_fingerprint(releases: Sequence[Release]) -> str:
+    """One hash over the manifests of the releases."""
+    seals = {}
+    for release in releases:
+        with contextlib.suppress(CorpusError):
+            manifest = load_corpus(release).manifest
+            seals[str(release)] = {name: entry.sha256 for name, entry in manifest.files.items()}
+    return content_hash(seals)
+
+
+def parse_releases(text: str) -> list[Release]:
+    """``all`` or versions separated by commas, each in the corpus.
+
+    Raises:
+        UsageError: a release is unknown or not captured.
+    """
+    captured = captured_releases()
+    if text.strip() == "all":
+        if not captured:
+            raise UsageError("the corpus is empty; run 'lmconform capture RELEASE' first")
+        return captured
+    found = []
+    for word in filter(None, (word.strip() for word in text.split(","))):
+        try:
+            release = Release.parse(word)
+        except WireError as error:
+            raise UsageError(str(error)) from None
+        if release not in captured:
+            known = ", ".join(str(known) for known in captured)
+            raise UsageError(f"lmcache {release} is not in the corpus (captured: {known}); run 'lmconform capture {release}'")
+        if release not in found:
+            found.append(release)
+    if not found:
+        raise UsageError("no release was named; write --lmcache 0.5.6, or --lmcache all")
+    return found
+
+
+def parse_targets(text: str) -> list[TargetName]:
+    """Targets separated by commas, in their fixed order.
+
+    Raises:
+        UsageError: a name is unknown, or none is given.
+    """
+    words = {word.strip() for word in text.split(",") if word.strip()}
+    unknown = sorted(words - set(TARGETS))
+    if unknown or not words:
+        wrong = f"unknown target {', '.join(unknown)}" if unknown else "no target was named"
+        raise UsageError(f"{wrong}; targets are {', '.join(TARGETS)}, separated by commas")
+    return [target for target in TARGETS if target in words]
+
+
+def parse_runtime(text: str) -> str:
+    """``venv`` or ``docker``.
+
+    Raises:
+        UsageError: anything else.
+    """
+    if text not in RUNTIMES:
+        raise UsageError(f"unknown runtime {text!r}; runtimes are {', '.join(RUNTIMES)}")
+    return text
+
+
+def parse_address(text: str | None, releases: Sequence[Release], targets: Sequence[TargetName]) -> tuple[str, int] | None:
+    """``HOST:PORT`` of a server that the user runs.
+
+    Raises:
+        UsageError: it has another form, or it is not clear what it is for.
+    """
+    if text is None:
+        return None
+    host, separator, port = text.rpartition(":")
+    if not separator or not host or not port.isdigit() or not 0 < int(port) < 65536:
+        raise UsageError(f"--live {text!r} is no address; write HOST:PORT, such as 127.0.0.1:65432")
+    if "live" not in targets:
+        raise UsageError("--live names a server, but live is not among the targets; add --target live")
+    if len(releases) != 1:
+        raise UsageError("--live names one server, which runs one release; name that release with --lmcache")
+    return host.strip("[]"), int(port)
+
+
+def _matches(pattern: str, identity: str) -> bool:
+    """Shell patterns over ids; brackets are literal, and a pattern without them means every cell of the case."""
+    literal = pattern.replace("[", "[[]")
+    return identity == pattern or fnmatch.fnmatchcase(identity, literal) or fnmatch.fnmatchcase(identity, f"{literal}[[]*")

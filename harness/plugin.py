@@ -1,0 +1,223 @@
+"""The pytest plugin: options, the release x target matrix, the fixtures of cases, and a record of every execution.
+
+Loaded by pytest wherever this package is installed, so importing it must cost nothing until a case is collected.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Iterator
+from typing import TYPE_CHECKING, Any, Final
+
+import pytest
+
+if TYPE_CHECKING:
+    from fixturegen.corpus import Corpus
+    from harness.case import CaseSpec, Cell
+    from harness.client import Session
+    from harness.judge import Judge
+    from harness.matrix import Matrix
+    from harness.subject import Subject
+    from harness.targets import Server
+    from harness.values import Keys
+    from wire.lm.profile import LmProfile
+    from wire.release import Release
+
+MATRIX: Final = pytest.StashKey["Matrix"]()
+ERROR: Final = pytest.StashKey[BaseException]()
+SECONDS: Final = pytest.StashKey[float]()
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Options of a run; ``lmconform run`` passes the same ones on."""
+    group = parser.getgroup("lmconform", "LMCache conformance")
+    group.addoption("--client", default="reference", help="the client under test (default: reference)")
+    group.addoption("--lmcache", default="all", help="releases of lmcache, separated by commas (default: all in the corpus)")
+    group.addoption("--target", default="fixtures,mock", help="any of fixtures,mock,live (default: fixtures,mock)")
+    group.addoption("--only", action="append", default=[], help="case ids to run, with * and ?; may be repeated")
+    group.addoption("--live", default=None, metavar="HOST:PORT", help="a running server of the one release under test")
+    group.addoption("--runtime", default="venv", help="where live servers run: venv or docker (default: venv)")
+    group.addoption("--results", default=None, metavar="FILE", help="write results.jsonl there")
+    group.addoption("--examples", type=int, default=40, help="hypothesis examples of each property (default: 40)")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Declare the marker that cases carry."""
+    config.addinivalue_line("markers", "conformance: a case of the LMCache conformance matrix")
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """Give a case every release, target and variant that is selected."""
+    if not hasattr(metafunc.function, "lmconform_case"):
+        return
+    from harness.case import cells, spec_of
+
+    spec = spec_of(metafunc.function)
+    assert spec is not None
+    matrix = _matrix(metafunc.config)
+    chosen = list(cells(spec, matrix.releases, matrix.targets))
+    metafunc.parametrize("cell", chosen, ids=[cell.id for cell in chosen])
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Drop cases without a cell under this selection, and those that ``--only`` leaves out."""
+    if not any(item.get_closest_marker("conformance") for item in items):
+        return
+    matrix = _matrix(config)
+    kept: list[pytest.Item] = []
+    dropped: list[pytest.Item] = []
+    for item in items:
+        selected = item.get_closest_marker("conformance") is None or matrix.selects(item)
+        (kept if selected else dropped).append(item)
+    items[:] = kept
+    if dropped:
+        config.hook.pytest_deselected(items=dropped)
+
+
+def pytest_collection_finish(session: pytest.Session) -> None:
+    """Open the results file once it is clear that cases will run."""
+    if any(item.get_closest_marker("conformance") for item in session.items):
+        _matrix(session.config).begin(session.config, len(session.items))
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) -> Generator[None, Any, Any]:
+    """Turn what ended a case into its record, which travels with the teardown report (also from xdist workers)."""
+    report: Any = yield
+    if item.get_closest_marker("conformance") is None:
+        return report
+    from harness.failure import UnsupportedByClient
+
+    if call.excinfo is not None and ERROR not in item.stash:
+        item.stash[ERROR] = call.excinfo.value
+    item.stash[SECONDS] = item.stash.get(SECONDS, 0.0) + call.duration
+    if call.excinfo is not None and isinstance(call.excinfo.value, UnsupportedByClient):
+        report.outcome = "skipped"
+        report.longrepr = (str(item.path), 0, f"unsupported: {call.excinfo.value}")
+    if call.when == "teardown":
+        record = _matrix(item.config).record(item, item.stash.get(ERROR, None), item.stash[SECONDS])
+        report.lmconform = record.to_json()
+    return report
+
+
+def pytest_runtest_logreport(report: pytest.TestReport) -> None:
+    """Hand a record to whoever collects them; runs where the whole run is seen."""
+    from_case = getattr(report, "lmconform", None)
+    if from_case is not None:
+        from harness.matrix import collectors
+
+        collectors.add(from_case)
+
+
+def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> None:
+    """End clients, servers and the results file; a run that was cut short is marked so."""
+    if MATRIX in session.config.stash:
+        session.config.stash[MATRIX].end(complete=exitstatus in {pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED})
+
+
+@pytest.fixture
+def spec(request: pytest.FixtureRequest) -> CaseSpec:
+    """What the case's decorator said."""
+    from harness.case import spec_of
+
+    found = spec_of(request.function)
+    assert found is not None
+    return found
+
+
+@pytest.fixture
+def release(cell: Cell) -> Release:
+    """The release of lmcache that is spoken."""
+    return cell.release
+
+
+@pytest.fixture
+def profile(release: Release) -> LmProfile:
+    """What the release means on the ``lm://`` wire."""
+    from wire.lm.profile import lm_profile
+
+    return lm_profile(release)
+
+
+@pytest.fixture
+def corpus(release: Release) -> Corpus:
+    """The captures of the release."""
+    from fixturegen.corpus import load_corpus
+
+    return load_corpus(release)
+
+
+@pytest.fixture
+def vector(cell: Cell) -> Any:
+    """The value of the variant: a vector, a transcript or a parameter."""
+    assert cell.variant is not None
+    return cell.variant.value
+
+
+@pytest.fixture
+def judge(request: pytest.FixtureRequest, cell: Cell, spec: CaseSpec, profile: LmProfile) -> Judge:
+    """Compares and explains."""
+    return _matrix(request.config).judge(cell, spec, profile)
+
+
+@pytest.fixture
+def keys(release: Release) -> Keys:
+    """Makes keys that no other test uses."""
+    from harness.values import Keys
+
+    return Keys(release)
+
+
+@pytest.fixture
+def session(request: pytest.FixtureRequest, cell: Cell, spec: CaseSpec) -> Session:
+    """The running client, once it is clear that it declares what the case needs."""
+    from harness.subject import require
+
+    found = _matrix(request.config).session()
+    require(found, cell, spec)
+    found.mark()
+    return found
+
+
+@pytest.fixture
+def client(request: pytest.FixtureRequest, session: Session, cell: Cell, judge: Judge) -> Iterator[Subject]:
+    """The client under test; connections that the case opened are closed afterwards."""
+    from harness.subject import Subject
+
+    subject = Subject(session, cell, judge, _matrix(request.config).budget)
+    yield subject
+    subject.release_connections()
+
+
+@pytest.fixture
+def server(request: pytest.FixtureRequest, cell: Cell) -> Iterator[Server]:
+    """The server of the target: a mock with an empty store, or the live server of the release."""
+    from harness.targets import mock_server
+
+    if cell.target == "live":
+        yield _matrix(request.config).live.get(cell.release)
+    else:
+        with mock_server(cell.release) as mock:
+            yield mock
+
+
+@pytest.fixture
+def examples(request: pytest.FixtureRequest) -> Any:
+    """Settings for a property: derandomized, without deadline, as many examples as were asked for."""
+    from hypothesis import HealthCheck, settings
+
+    return settings(
+        derandomize=True,
+        database=None,
+        deadline=None,
+        max_examples=request.config.getoption("--examples"),
+        report_multiple_bugs=False,
+        suppress_health_check=list(HealthCheck),
+    )
+
+
+def _matrix(config: pytest.Config) -> Matrix:
+    if MATRIX not in config.stash:
+        from harness.matrix import Matrix
+
+        config.stash[MATRIX] = Matrix.from_config(config)
+    return config.stash[MATRIX]

@@ -1,0 +1,202 @@
+"""Runs the matrix: starts pytest in this process with our plugin, shows progress, writes the reports, gives the verdict."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import sys
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final, TextIO
+
+import pytest
+from rich.console import Console
+
+import cases
+from harness.case import case_name, spec_of, topic_of
+from harness.clients.spec import open_client
+from harness.matrix import (
+    UsageError,
+    case_id,
+    cell_of,
+    collectors,
+    parse_address,
+    parse_releases,
+    parse_runtime,
+    parse_targets,
+)
+from reports.junit import write_junit
+from reports.progress import RunProgress, run_progress
+from reports.record import CaseRecord
+from reports.results import read_results
+from reports.terminal import make_console, print_summary
+from reports.verdict import ExitCode
+
+CASES: Final = Path(cases.__file__).parent
+RESULTS: Final = "results.jsonl"
+JUNIT: Final = "junit.xml"
+
+
+@dataclass(frozen=True)
+class RunOptions:
+    """What to run, as the command line gives it."""
+
+    client: str = "reference"
+    lmcache: str = "all"
+    target: str = "fixtures,mock"
+    only: Sequence[str] = ()
+    live: str | None = None
+    runtime: str = "venv"
+    folder: Path = Path("lmconform-results")
+    examples: int = 40
+    failures: int = 10
+
+
+@dataclass(frozen=True)
+class ListedCase:
+    """One execution that a run would make."""
+
+    id: str
+    name: str
+    title: str
+    cites: tuple[str, ...]
+
+
+def run_matrix(options: RunOptions) -> ExitCode:
+    """Judge a client and write ``results.jsonl`` and ``junit.xml``.
+
+    Raises:
+        UsageError: the options make no sense, or nothing matches them.
+        ClientFailure: the client cannot be started.
+    """
+    releases = parse_releases(options.lmcache)
+    targets = parse_targets(options.target)
+    parse_runtime(options.runtime)
+    parse_address(options.live, releases, targets)
+    open_client(options.client).stop()
+    path = options.folder / RESULTS
+    arguments = [
+        *("--client", options.client, "--lmcache", options.lmcache, "--target", options.target),
+        *("--runtime", options.runtime, "--results", str(path), "--examples", str(options.examples)),
+        *(("--live", options.live) if options.live is not None else ()),
+        *(word for pattern in options.only for word in ("--only", pattern)),
+    ]
+    with _own_output() as output:
+        console = make_console(output)
+        reporter = _Reporter(console)
+        status = _pytest(arguments, reporter)
+        if reporter.errors:
+            for line in reporter.errors:
+                console.print(line, markup=False, highlight=False)
+            return ExitCode.UNDECIDED
+        if status == pytest.ExitCode.NO_TESTS_COLLECTED:
+            raise UsageError("no case matches; 'lmconform list --ids' shows what there is")
+        if not path.is_file():
+            return ExitCode.UNDECIDED
+        results = read_results(path)
+        write_junit(results, options.folder / JUNIT)
+        print_summary(console, results, path, limit=options.failures)
+        return results.exit_code
+
+
+def collect_cases(*, lmcache: str, target: str, only: Sequence[str]) -> list[ListedCase]:
+    """Every execution that a run with these options would make.
+
+    Raises:
+        UsageError: the options make no sense, or nothing matches them.
+    """
+    parse_releases(lmcache)
+    parse_targets(target)
+    collected = _Collected()
+    patterns = [word for pattern in only for word in ("--only", pattern)]
+    with _own_output():
+        _pytest(["--collect-only", "--lmcache", lmcache, "--target", target, *patterns], collected)
+    if not collected.found:
+        raise UsageError("no case matches; leave out --only to see what there is")
+    return collected.found
+
+
+class _Reporter:
+    """Shows progress; keeps what went wrong outside of any case."""
+
+    def __init__(self, console: Console) -> None:
+        self._console = console
+        self._progress: RunProgress | None = None
+        self._stack = contextlib.ExitStack()
+        self._names: dict[str, str] = {}
+        self.errors: list[str] = []
+
+    def pytest_collection_finish(self, session: pytest.Session) -> None:
+        """Begin the progress once the number of cases is known."""
+        for item in session.items:
+            cell = cell_of(item)
+            if cell is not None:
+                self._names[item.nodeid] = case_id(item, cell)
+        self._progress = self._stack.enter_context(run_progress(self._console, len(session.items)))
+        collectors.listen(self._finished)
+
+    def pytest_runtest_logstart(self, nodeid: str) -> None:
+        """Show which case is running."""
+        if self._progress is not None:
+            self._progress.started(self._names.get(nodeid, nodeid))
+
+    def pytest_collectreport(self, report: pytest.CollectReport) -> None:
+        """A module of cases that cannot be imported is a fault of the harness."""
+        if report.failed:
+            self.errors.append(f"{report.nodeid} cannot be collected:\n{report.longreprtext}")
+
+    def pytest_internalerror(self, excrepr: Any) -> None:
+        """An error inside pytest or this plugin."""
+        self.errors.append(f"internal error, please report it:\n{excrepr}")
+
+    def pytest_unconfigure(self) -> None:
+        """End the progress."""
+        self._stack.close()
+
+    def _finished(self, record: CaseRecord) -> None:
+        if self._progress is not None:
+            self._progress.finished(record)
+
+
+class _Collected:
+    """Notes what was collected."""
+
+    def __init__(self) -> None:
+        self.found: list[ListedCase] = []
+
+    def pytest_collection_finish(self, session: pytest.Session) -> None:
+        """Note every execution."""
+        for item in session.items:
+            cell = cell_of(item)
+            function: Any = getattr(item, "function", None)
+            spec = spec_of(function)
+            if cell is None or spec is None:
+                continue
+            name = f"{topic_of(item.path)}.{case_name(function.__name__)}"
+            title = (function.__doc__ or "").strip().splitlines()[0]
+            self.found.append(ListedCase(case_id(item, cell), name, title, spec.cites))
+
+
+def _pytest(arguments: Sequence[str], plugin: object) -> int:
+    """Pytest with our plugin alone, deaf to configuration and plugins of the folder it is called from."""
+    before = os.environ.get("PYTEST_DISABLE_PLUGIN_AUTOLOAD"), os.environ.get("PYTEST_ADDOPTS")
+    os.environ["PYTEST_DISABLE_PLUGIN_AUTOLOAD"] = "1"
+    os.environ.pop("PYTEST_ADDOPTS", None)
+    fixed = ["-c", str(CASES / "pytest.ini"), "-p", "harness.plugin", "-p", "no:cacheprovider", "-p", "no:terminal"]
+    try:
+        return int(pytest.main([str(CASES), *fixed, *arguments], plugins=[plugin]))
+    finally:
+        for name, value in zip(("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "PYTEST_ADDOPTS"), before, strict=True):
+            if value is None:
+                os.environ.pop(name, None)
+            else:
+                os.environ[name] = value
+
+
+@contextlib.contextmanager
+def _own_output() -> Iterator[TextIO]:
+    """Standard output as it was before pytest captures it."""
+    sys.stdout.flush()
+    with os.fdopen(os.dup(sys.stdout.fileno()), "w", encoding="utf-8", errors="backslashreplace") as output:
+        yield output

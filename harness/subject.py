@@ -1,0 +1,75 @@
+"""The client under test as a case sees it: calls with the release filled in, connections that are closed afterwards."""
+
+from __future__ import annotations
+
+import contextlib
+import itertools
+from collections.abc import Mapping
+from typing import Any, Final
+
+from harness.case import CaseSpec, Cell
+from harness.client import ALWAYS, PURE, Answer, Budget, ClientFailure, Session
+from harness.failure import UnsupportedByClient
+from harness.judge import Judge
+from harness.targets import Server
+
+DEFAULT_TIMEOUT_MS: Final = 5000
+GRACE: Final = 5.0
+"""Seconds that a client may overrun its own time limit before the harness calls it a hang."""
+
+
+class Subject:
+    """One client for the length of one case."""
+
+    _names = itertools.count(1)
+
+    def __init__(self, session: Session, cell: Cell, judge: Judge, budget: Budget) -> None:
+        self._session = session
+        self._release = str(cell.release)
+        self._judge = judge
+        self._budget = budget
+        self._open: dict[str, int] = {}
+
+    def call(self, op: str, **args: Any) -> Answer:
+        """One operation and its answer, whatever it is."""
+        if op in PURE or op == "connect":
+            args["release"] = self._release
+        timeout = self._open.get(args.get("connection", ""), args.get("timeout_ms", 0))
+        deadline = max(self._budget.for_operation(op), timeout / 1000 + GRACE)
+        return self._session.call(op, args, deadline=deadline)
+
+    def ok(self, op: str, **args: Any) -> Mapping[str, Any]:
+        """One operation that must succeed; the members of its result."""
+        return self._judge.ok(op, self.call(op, **args))
+
+    def connect(self, server: Server, *, timeout_ms: int = DEFAULT_TIMEOUT_MS) -> str:
+        """Open a connection to the target; its name."""
+        name = self.new_connection()
+        self._open[name] = timeout_ms
+        self.ok("connect", connection=name, protocol="lm", host=server.host, port=server.port, timeout_ms=timeout_ms)
+        return name
+
+    def new_connection(self) -> str:
+        """A name that no connection has."""
+        return f"c{next(self._names)}"
+
+    def release_connections(self) -> None:
+        """Close what the case opened; whatever goes wrong here belongs to no case."""
+        for name in self._open:
+            with contextlib.suppress(ClientFailure):
+                self._session.call("close", {"connection": name}, deadline=self._budget.call)
+        self._open.clear()
+
+
+def require(session: Session, cell: Cell, spec: CaseSpec) -> None:
+    """The client declares the release and every operation that the case needs.
+
+    Raises:
+        UnsupportedByClient: it does not.
+    """
+    declared = session.description
+    if "*" not in declared.releases and str(cell.release) not in declared.releases:
+        raise UnsupportedByClient(None, f"the client does not declare lmcache {cell.release}")
+    for op in spec.needs:
+        if op not in ALWAYS and op not in declared.operations:
+            raise UnsupportedByClient(op, "not declared")

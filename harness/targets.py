@@ -1,0 +1,105 @@
+"""What cases run against: a fresh mock server for each case, or one live server of the real lmcache for each release."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from fixturegen.environment import PinnedEnvironment, open_environment
+from fixturegen.errors import CaptureError, EnvironmentUnavailable
+from fixturegen.server_process import healthy
+from harness.failure import TargetUnavailable
+from mockserver.faults import NO_FAULTS, parse_plan
+from mockserver.journal import Journal
+from mockserver.lm import LmServer
+from wire.errors import WireError
+from wire.release import Release
+
+
+@dataclass(frozen=True)
+class Server:
+    """A server that answers: the mock, with its journal and faults, or a live one, with neither."""
+
+    host: str
+    port: int
+    mock: LmServer | None = None
+
+    @property
+    def journal(self) -> Journal:
+        """What crossed the wire of the mock."""
+        if self.mock is None:
+            raise LookupError("a live server has no journal; the case must run on the mock only")
+        return self.mock.journal
+
+    def misbehave(self, *faults: str) -> None:
+        """Give the mock faults, written as for ``lmconform serve --fault``; none ends them."""
+        if self.mock is None:
+            raise LookupError("a live server takes no faults; the case must run on the mock only")
+        self.mock.set_faults(parse_plan(faults) if faults else NO_FAULTS)
+
+    def stop(self) -> None:
+        """Stop the mock, as a crash would."""
+        if self.mock is None:
+            raise LookupError("a live server is not ours to stop; the case must run on the mock only")
+        self.mock.stop()
+
+
+@contextlib.contextmanager
+def mock_server(release: Release) -> Iterator[Server]:
+    """A mock with an empty store."""
+    with LmServer(release) as mock:
+        host, port = mock.address
+        yield Server(host, port, mock)
+
+
+@dataclass
+class LiveServers:
+    """Real servers by release, started on first use and stopped together; or the one that the user already runs."""
+
+    runtime: str = "venv"
+    address: tuple[str, int] | None = None
+    """A running server of the user, in place of our own."""
+    _stack: contextlib.ExitStack = field(default_factory=contextlib.ExitStack)
+    _running: dict[Release, Server] = field(default_factory=dict)
+    _failed: dict[Release, str] = field(default_factory=dict)
+    _environment: PinnedEnvironment | None = None
+
+    def get(self, release: Release) -> Server:
+        """The live server of a release.
+
+        Raises:
+            TargetUnavailable: there is none, and the message says why.
+        """
+        if release in self._failed:
+            raise TargetUnavailable(self._failed[release])
+        if release not in self._running:
+            try:
+                self._running[release] = self._start(release)
+            except (EnvironmentUnavailable, CaptureError) as error:
+                self._failed[release] = f"no live server of lmcache {release}: {error}"
+                raise TargetUnavailable(self._failed[release]) from None
+        return self._running[release]
+
+    def _start(self, release: Release) -> Server:
+        if self.address is not None:
+            host, port = self.address
+            try:
+                alive = healthy(release, host, port)
+            except (OSError, WireError) as error:
+                raise EnvironmentUnavailable(
+                    f"the server at {host}:{port} does not answer HEALTH as lmcache {release} does ({error}); "
+                    "check the address and the release it runs"
+                ) from None
+            if not alive:
+                raise EnvironmentUnavailable(f"the server at {host}:{port} answers HEALTH with failure")
+            return Server(host, port)
+        if self._environment is None:
+            self._environment = open_environment(self.runtime)
+        address = self._stack.enter_context(self._environment.server(release))
+        return Server(address.host, address.port)
+
+    def close(self) -> None:
+        """Stop every server that was started here."""
+        self._running.clear()
+        self._stack.close()

@@ -1,0 +1,5 @@
+from polite import hello, pause, read
+
+hello()
+read()
+pause()

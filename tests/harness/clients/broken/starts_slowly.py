@@ -1,0 +1,4 @@
+from polite import pause, read
+
+read()
+pause()

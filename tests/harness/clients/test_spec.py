@@ -1,0 +1,90 @@
+"""Client specifications: what is wrong is told in one sentence."""
+
+import sys
+
+import pytest
+
+from harness.client import Budget, ClientUnavailable
+from harness.clients.dispatch import load_factory
+from harness.clients.spec import open_client, parse_command
+
+
+def sentence(spec):
+    with pytest.raises(ClientUnavailable) as caught:
+        open_client(spec)
+    message = str(caught.value)
+    assert "\n" not in message
+    return message
+
+
+@pytest.mark.parametrize("spec", ["mutant:short-header", "docker:image", "lmcache:0.5.6"])
+def test_forms_of_a_later_version_say_so(spec):
+    assert "not available in this version" in sentence(spec)
+
+
+@pytest.mark.parametrize("spec", ["", "refrence", "./mine", "reference:x", "http://x", "python3 adapter.py"])
+def test_anything_else_is_answered_with_the_forms_there_are(spec):
+    assert "write one of: reference, python:package.module:Class, stdio:COMMAND ..." in sentence(spec)
+
+
+def test_a_command_without_form_gets_a_suggestion():
+    assert "stdio:python3 adapter.py" in sentence("python3 adapter.py")
+
+
+def test_a_class_without_form_gets_a_suggestion():
+    assert "python:mine:Client" in sentence("mine:Client")
+
+
+@pytest.mark.parametrize(
+    ("spec", "fragment"),
+    [
+        ("stdio:", "needs a command"),
+        ("stdio:'open", "cannot split"),
+        ("stdio:no-such-command-anywhere", "no command 'no-such-command-anywhere'"),
+        ("stdio:./no-such-file", "there is no file "),
+        ("python:", "names no class"),
+        ("python:json", "names no class"),
+        ("python:json:NoSuchClass", "has no 'NoSuchClass'"),
+        ("python:no_such_module:Client", "cannot import no_such_module: ModuleNotFoundError"),
+        ("python:json:__doc__", "is a str; a class is needed"),
+    ],
+)
+def test_what_cannot_be_started_is_told_in_one_sentence(spec, fragment):
+    assert fragment in sentence(spec)
+
+
+def test_a_program_is_found_from_the_current_directory(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    program = tmp_path / "mine"
+    program.write_text("#!/bin/sh\n")
+    assert "not executable; try: chmod +x ./mine" in sentence("stdio:./mine")
+    assert "write stdio:./mine" in sentence("stdio:mine")
+    program.chmod(0o755)
+    assert parse_command("./mine --flag 'two words'") == [str(program), "--flag", "two words"]
+    assert "is not a file" in sentence("stdio:./")
+
+
+def test_a_file_that_is_no_program_is_told_in_one_sentence(tmp_path):
+    program = tmp_path / "mine"
+    program.write_text("no interpreter line")
+    program.chmod(0o755)
+    assert sentence(f"stdio:{program}") == f"cannot start {program}: Exec format error"
+
+
+def test_a_module_that_fails_to_import_is_told_in_one_sentence(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "exits_on_import.py").write_text("raise SystemExit(4)")
+    assert sentence("python:exits_on_import:Client") == "cannot import exits_on_import: SystemExit: 4"
+
+
+def test_a_class_of_the_current_directory_can_be_loaded(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", list(sys.path))
+    (tmp_path / "my_client_here.py").write_text("class Outer:\n    class Client: pass\n")
+    assert load_factory("my_client_here:Outer.Client").__name__ == "Client"
+
+
+def test_the_reference_client_opens():
+    session = open_client("reference", budget=Budget())
+    assert session.description.name == "lmconform reference client"
+    session.stop()

@@ -1,0 +1,179 @@
+"""The journal remembers what crossed the wire."""
+
+from __future__ import annotations
+
+import hashlib
+import threading
+
+import pytest
+
+from mockserver.endings import Ending
+from mockserver.journal import Journal
+from mockserver.payloads import SeenPayload
+from mockserver.records import Exchange
+
+
+def exchange(number, command="GET", connection=1, **rest):
+    return Exchange(connection=connection, number=number, command=command, key="k", header=b"", segments_in=(), **rest)
+
+
+def test_an_exchange_tells_everything_about_a_put(start, dial):
+    server = start()
+    client = dial(server)
+    client.put(b"payload")
+    client.request("HEALTH")
+    client.reply()
+    put = server.journal.exchanges("PUT")[0]
+    assert (put.connection, put.number, put.command, put.key) == (1, 1, "PUT", client.key)
+    assert put.header == client.raw(command=1, length=7, dtype=3, shape0=2, shape1=3, shape2=4, shape3=5)
+    assert (put.payload_length, put.payload) == (7, b"payload")
+    assert put.payload_sha256 == hashlib.sha256(b"payload").hexdigest()
+    assert put.bytes_in == len(put.header) + 7
+    assert (put.reply_header, put.segments_out, put.done, put.ending) == (b"", (), True, None)
+    times = [segment.at for segment in put.segments_in]
+    assert times == sorted(times)
+
+
+def test_an_exchange_tells_everything_about_a_get(start, dial):
+    server = start()
+    client = dial(server)
+    client.put(b"payload")
+    client.request("GET")
+    header = client.read(36)
+    client.read(7)
+    get = server.journal.wait_for(lambda journal: (last := journal.last_exchange("GET")) and last.done and last)
+    assert (get.number, get.reply_header, get.reply_body_length, get.bytes_out) == (2, header, 7, 43)
+    assert (get.payload, get.payload_length, get.payload_sha256) == (None, 0, None)
+
+
+def test_a_refused_request_is_recorded_with_the_reason(start, dial):
+    server = start()
+    client = dial(server)
+    client.send(client.raw(b"non\xffsense", command=2))
+    client.rest()
+    refused = server.journal.last_exchange()
+    assert refused.command == "GET"
+    assert refused.key == "non\\xffsense"
+    assert refused.ending.kind == "bad request"
+    assert "UTF-8" in str(refused.ending)
+
+
+def test_an_unknown_command_is_named_by_its_number(start, dial):
+    server = start("0.3.1")
+    client = dial(server)
+    client.send(client.raw(command=77))
+    client.request("HEALTH")
+    client.reply()
+    assert [seen.command for seen in server.journal.exchanges()] == ["77", "HEALTH"]
+
+
+def test_a_cut_payload_is_recorded_as_far_as_it_came(start, dial):
+    server = start()
+    client = dial(server)
+    client.send(client.raw(command=1, length=100) + b"some")
+    client.finish()
+    client.rest()
+    put = server.journal.last_exchange("PUT")
+    assert (put.payload, str(put.ending)) == (b"some", "cut payload: 4 of 100 bytes")
+
+
+def test_exchanges_are_filtered_and_connections_counted():
+    journal = Journal()
+    for _ in range(2):
+        journal.open_connection("peer")
+    journal.record(exchange(1, "PUT"))
+    journal.record(exchange(1, "GET", connection=2))
+    journal.record(exchange(2, "GET"))
+    assert [seen.connection for seen in journal.exchanges("GET")] == [2, 1]
+    assert len(journal.exchanges(connection=1)) == 2
+    assert journal.last_exchange("PUT").number == 1
+    assert journal.last_exchange("PUT", connection=2) is None
+    journal.close_connection(1, Ending("peer closed"))
+    assert [record.number for record in journal.open_connections] == [2]
+    assert (journal.connection_count, journal.exchange_count) == (2, 3)
+    assert journal.connection(1).ending == Ending("peer closed")
+    with pytest.raises(KeyError, match="no connection 9"):
+        journal.connection(9)
+
+
+def test_a_running_exchange_is_replaced_by_its_end():
+    journal = Journal()
+    journal.record(exchange(1))
+    journal.record(exchange(1, done=True))
+    assert [seen.done for seen in journal.exchanges()] == [True]
+    assert journal.exchange_count == 1
+
+
+def test_old_exchanges_and_connections_are_forgotten_and_still_counted():
+    journal = Journal(max_exchanges=3)
+    for number in range(1, 11):
+        journal.open_connection("peer")
+        journal.record(exchange(1, connection=number, done=True))
+        journal.close_connection(number, Ending("peer closed"))
+    assert [seen.connection for seen in journal.exchanges()] == [8, 9, 10]
+    assert [record.number for record in journal.connections()] == [8, 9, 10]
+    assert (journal.connection_count, journal.exchange_count) == (10, 10)
+
+
+def test_an_exchange_that_was_forgotten_while_it_ran_does_not_come_back():
+    journal = Journal(max_exchanges=1)
+    journal.record(exchange(1))
+    journal.record(exchange(1, connection=2))
+    journal.record(exchange(1, done=True))
+    assert [seen.connection for seen in journal.exchanges()] == [2]
+    assert journal.exchange_count == 2
+
+
+def test_a_journal_keeps_at_least_one_exchange():
+    with pytest.raises(ValueError, match="at least 1"):
+        Journal(max_exchanges=0)
+
+
+def test_waiting_ends_as_soon_as_the_predicate_holds():
+    journal = Journal()
+    thread = threading.Thread(target=lambda: journal.record(exchange(1)))
+    thread.start()
+    assert journal.wait_for(lambda seen: seen.exchanges()) == [exchange(1)]
+    thread.join()
+
+
+def test_waiting_in_vain_ends_with_what_the_journal_holds():
+    journal = Journal()
+    journal.open_connection("peer")
+    journal.record(exchange(1, "EXIST"))
+    with pytest.raises(TimeoutError, match=r"1 connections \(1 open\), 1 exchanges, the last one EXIST"):
+        journal.wait_for(lambda seen: False, timeout=0.01)
+
+
+def test_large_payloads_lose_their_bytes_and_keep_their_digest():
+    journal = Journal(keep_payload_below=4)
+    small, large = journal.see_payload(b"1234"), journal.see_payload(b"12345")
+    assert small.data == b"1234"
+    assert large.data is None
+    assert large.length == 5
+    for _ in range(2):
+        assert large.sha256 == hashlib.sha256(b"12345").hexdigest()
+
+
+def test_payloads_that_are_let_go_were_digested_before():
+    journal = Journal(retain_bytes=10)
+    payloads = [journal.see_payload(bytes([number]) * 6) for number in range(3)]
+    assert [payload.data for payload in payloads] == [None, None, b"\x02" * 6]
+    assert [payload.sha256 for payload in payloads] == [hashlib.sha256(bytes([number]) * 6).hexdigest() for number in range(3)]
+
+
+def test_a_journal_for_measurements_makes_no_digests_of_large_payloads():
+    journal = Journal(keep_payload_below=4, digest_payloads=False)
+    assert journal.see_payload(b"12345").sha256 is None
+    assert journal.see_payload(b"1234").sha256 == hashlib.sha256(b"1234").hexdigest()
+
+
+def test_a_digest_can_be_asked_for_by_many_threads():
+    payload = SeenPayload(bytes(1 << 20), keep=False)
+    digests = []
+    threads = [threading.Thread(target=lambda: digests.append(payload.sha256)) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert digests == [hashlib.sha256(bytes(1 << 20)).hexdigest()] * 8

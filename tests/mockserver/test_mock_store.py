@@ -1,0 +1,57 @@
+"""The store keeps what it is given, without copying it."""
+
+from __future__ import annotations
+
+import dataclasses
+
+from mockserver.buffers import writable
+from mockserver.store import Store, StoredValue
+from wire.keys import CacheKey
+from wire.lm.frames import NOTHING
+
+KEY = CacheKey("model", 1, 0, 0xAB, "float16")
+OTHER = dataclasses.replace(KEY, layer=3)
+
+
+def test_values_are_found_by_equal_keys_and_not_copied():
+    store = Store()
+    value = StoredValue(memoryview(b"data"), NOTHING)
+    store.put(KEY, value)
+    assert store.get(dataclasses.replace(KEY)) is value
+    assert store.get(OTHER) is None
+    assert store.contains(KEY)
+    assert OTHER not in store
+    assert len(store) == 1
+
+
+def test_a_cut_value_exists():
+    store = Store()
+    store.put(KEY, StoredValue(None, NOTHING))
+    assert KEY in store
+    assert store.get(KEY).data is None
+
+
+def test_keys_are_listed_oldest_first_and_cleared():
+    store = Store()
+    store.put(OTHER, StoredValue(b"1", NOTHING))
+    store.put(KEY, StoredValue(b"2", NOTHING))
+    assert store.keys() == [OTHER, KEY]
+    store.clear()
+    assert store.keys() == []
+
+
+def test_preloaded_values_are_served(start, dial):
+    server = start()
+    server.preload("model@1@0@ab@half", dataclasses.replace(NOTHING, length=4), b"data")
+    client = dial(server)
+    client.request("GET")
+    assert client.reply().about.length == 4
+    assert client.read(4) == b"data"
+
+
+def test_buffers_of_every_size_can_be_filled():
+    for size in (0, 1, 1 << 20, 3 << 20):
+        buffer = writable(size)
+        assert len(buffer) == size
+        buffer[:] = b"x" * size
+        assert buffer.toreadonly() == b"x" * size
