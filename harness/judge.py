@@ -89,16 +89,16 @@ class Judge:
 
     def ok(self, op: str, answer: Answer, *, conformant: str = "a result", **more: Any) -> Mapping[str, Any]:
         """The answer is a result; its members."""
-        if isinstance(answer, Ok):
-            return answer.values
         if isinstance(answer, Unsupported):
             raise UnsupportedByClient(op, answer.reason)
-        self.fail(
-            f"{op} should have succeeded; the client answered {in_words(answer)}",
-            client_answered=in_words(answer),
-            conformant_answer=conformant,
-            **more,
-        )
+        if not isinstance(answer, Ok):
+            self.fail(
+                f"{op} should have succeeded; the client answered {in_words(answer)}",
+                client_answered=in_words(answer),
+                conformant_answer=conformant,
+                **more,
+            )
+        return answer.values
 
     def not_ok(
         self, op: str, answer: Answer, *, because: str, kinds: Iterable[str] = (), miss: bool = False, **more: Any
