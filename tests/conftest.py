@@ -1,0 +1,69 @@
+"""What tests need from the machine: present, skipped with the reason, or (where everything must run) a failure."""
+
+import os
+import shutil
+import subprocess
+
+import pytest
+
+from fixturegen.container import ContainerRuntime
+from fixturegen.errors import EnvironmentUnavailable
+from fixturegen.venv import VenvEnvironment
+from wire.release import Release
+
+LIVE_RELEASE = Release.parse("0.5.6")
+
+
+def pytest_addoption(parser):
+    parser.addoption(
+        "--require-live",
+        action="store_true",
+        help="fail instead of skip where the pinned environment, an engine or a compiler is missing (also: CI=true)",
+    )
+
+
+def pytest_configure(config):
+    config.addinivalue_line("markers", "live: needs the real lmcache in the pinned environment")
+    config.addinivalue_line("markers", "docker: needs a container engine")
+
+
+def everything_must_run(config):
+    return config.getoption("--require-live") or os.environ.get("CI") == "true"
+
+
+@pytest.fixture(scope="session")
+def pinned_release(request):
+    """The release that live tests use; its environment is built here where everything must run."""
+    missing = VenvEnvironment().ready(LIVE_RELEASE)
+    if missing and not everything_must_run(request.config):
+        pytest.skip(f"{missing}; 'lmconform run --target live' builds it, or give --require-live")
+    return LIVE_RELEASE
+
+
+@pytest.fixture(scope="session")
+def engine(request):
+    """A container engine that answers."""
+    try:
+        ContainerRuntime().close()
+    except EnvironmentUnavailable as error:
+        if everything_must_run(request.config):
+            pytest.fail(f"no container engine: {error}")
+        pytest.skip(f"no container engine: {error}")
+
+
+@pytest.fixture(scope="session")
+def cmake(request):
+    """CMake and a compiler."""
+    missing = [program for program in ("cmake", "c++") if shutil.which(program) is None]
+    if not missing:
+        probe = subprocess.run(
+            ["c++", "-E", "-x", "c++", "-"], input="#include <nlohmann/json.hpp>", capture_output=True, text=True, check=False
+        )
+        if probe.returncode:
+            missing.append("nlohmann/json.hpp (Debian: nlohmann-json3-dev)")
+    if missing:
+        reason = f"missing: {', '.join(missing)}"
+        if everything_must_run(request.config):
+            pytest.fail(reason)
+        pytest.skip(reason)
+    return shutil.which("cmake")
