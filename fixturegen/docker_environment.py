@@ -42,6 +42,10 @@ class DockerEnvironment:
             offline=offline(),
         )
 
+    def prepare(self, release: Release) -> None:
+        """See :class:`fixturegen.environment.PinnedEnvironment`."""
+        self._containers.image(str(release))
+
     def wheel(self, release: Release) -> Wheel:
         """See :class:`fixturegen.environment.PinnedEnvironment`."""
         return wheel_of(fetch_wheel(release))

@@ -41,6 +41,13 @@ class PinnedEnvironment(Protocol):
 
     runtime: RuntimeName
 
+    def prepare(self, release: Release) -> None:
+        """Build and fetch all that a release needs, so that later calls are quick; says on standard error what takes long.
+
+        Raises:
+            EnvironmentUnavailable: it cannot be made.
+        """
+
     def wheel(self, release: Release) -> Wheel:
         """The wheel behind a release, fetched if need be.
 

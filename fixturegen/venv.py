@@ -71,6 +71,11 @@ class VenvEnvironment:
     def __init__(self, cache: Path | None = None) -> None:
         self._cache = cache or cache_directory()
 
+    def prepare(self, release: Release) -> None:
+        """See :class:`fixturegen.environment.PinnedEnvironment`."""
+        self._python()
+        self._unpacked(release)
+
     def wheel(self, release: Release) -> Wheel:
         """See :class:`fixturegen.environment.PinnedEnvironment`."""
         return wheel_of(fetch_wheel(release, self._cache))
@@ -228,7 +233,9 @@ def _cached_wheel(release: Release, cache: Path) -> Path | None:
 
 
 def _interpreter() -> str:
-    return os.environ.get(PYTHON_SETTING, sys.executable)
+    """The interpreter to build with: not the virtual one of this checkout, so that checkouts share the environment."""
+    chosen = os.environ.get(PYTHON_SETTING)
+    return chosen or str(Path(getattr(sys, "_base_executable", sys.executable)).resolve())
 
 
 def _build_base(base: Path) -> None:

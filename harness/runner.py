@@ -13,7 +13,8 @@ from typing import Any, Final, TextIO
 import pytest
 from rich.console import Console
 
-import cases
+from fixturegen.environment import open_environment
+from fixturegen.errors import CaptureError, EnvironmentUnavailable
 from harness.case import case_name, spec_of, topic_of
 from harness.clients.spec import open_client
 from harness.matrix import (
@@ -32,8 +33,10 @@ from reports.record import CaseRecord
 from reports.results import read_results
 from reports.terminal import make_console, print_summary
 from reports.verdict import ExitCode
+from wire.release import Release
 
-CASES: Final = Path(cases.__file__).parent
+CASES: Final = Path(__file__).resolve().parent.parent / "cases"
+"""Beside this package, in the source tree and where it is installed; named by path because imports point down only."""
 RESULTS: Final = "results.jsonl"
 JUNIT: Final = "junit.xml"
 
@@ -75,6 +78,8 @@ def run_matrix(options: RunOptions) -> ExitCode:
     parse_runtime(options.runtime)
     parse_address(options.live, releases, targets)
     open_client(options.client).stop()
+    if "live" in targets and options.live is None:
+        _prepare(options.runtime, releases)
     path = options.folder / RESULTS
     arguments = [
         *("--client", options.client, "--lmcache", options.lmcache, "--target", options.target),
@@ -98,6 +103,14 @@ def run_matrix(options: RunOptions) -> ExitCode:
         write_junit(results, options.folder / JUNIT)
         print_summary(console, results, path, limit=options.failures)
         return results.exit_code
+
+
+def _prepare(runtime: str, releases: Sequence[Release]) -> None:
+    """Build what live servers need while standard error is still the user's; what goes wrong is for the cases to report."""
+    with contextlib.suppress(EnvironmentUnavailable, CaptureError):
+        environment = open_environment(runtime)
+        for release in releases:
+            environment.prepare(release)
 
 
 def collect_cases(*, lmcache: str, target: str, only: Sequence[str]) -> list[ListedCase]:

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from fixturegen.vector import MASKED, Vector
+from harness.captures import MASKED, Vector
 from harness.case import answered, case, refused
 from harness.judge import Judge
 from harness.subject import Subject

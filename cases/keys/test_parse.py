@@ -1,6 +1,6 @@
 """Key strings as a client reads them."""
 
-from fixturegen.vector import Vector
+from harness.captures import Vector
 from harness.case import answered, case, refused
 from harness.judge import Judge
 from harness.subject import Subject

@@ -1,6 +1,6 @@
 """Token hashes of the multiprocess server."""
 
-from fixturegen.vector import Vector
+from harness.captures import Vector
 from harness.case import answered, case
 from harness.judge import Judge
 from harness.subject import Subject

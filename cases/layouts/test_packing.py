@@ -1,6 +1,6 @@
 """Packing of paged K/V into chunks, and back."""
 
-from fixturegen.vector import Vector, raw
+from harness.captures import Vector, raw
 from harness.case import answered, case
 from harness.judge import Judge
 from harness.subject import Subject

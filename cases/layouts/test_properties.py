@@ -5,7 +5,7 @@ import math
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fixturegen.vector import patterned
+from harness.captures import patterned
 from harness.case import case, parameters
 from harness.judge import Judge
 from harness.subject import Subject

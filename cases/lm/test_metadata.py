@@ -1,6 +1,6 @@
 """RemoteMetadata: the prefix that other remote backends put in front of a stored value."""
 
-from fixturegen.vector import Vector, raw
+from harness.captures import Vector, raw
 from harness.case import answered, case, refused
 from harness.judge import Judge
 from harness.subject import Subject

@@ -1,6 +1,6 @@
 """Reply headers: what a client reads in them, and (for clients that also serve) the bytes that it writes."""
 
-from fixturegen.vector import Vector, raw
+from harness.captures import Vector, raw
 from harness.case import answered, case, refused
 from harness.judge import Judge
 from harness.subject import Subject

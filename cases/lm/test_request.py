@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 
-from fixturegen.vector import Vector, patterned, raw
+from harness.captures import Vector, patterned, raw
 from harness.case import MOCK, answered, case, refused
 from harness.judge import Judge
 from harness.subject import Subject

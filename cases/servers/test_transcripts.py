@@ -1,7 +1,6 @@
 """Captured conversations, played again: a server must answer each as the real server of the release did."""
 
-from fixturegen.player import replay
-from fixturegen.vector import Transcript
+from harness.captures import Transcript, replay
 from harness.case import SERVERS, case, transcripts
 from harness.failure import LiveServerFailure, MockDriftFailure
 from harness.judge import Judge

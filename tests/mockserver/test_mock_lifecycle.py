@@ -117,7 +117,9 @@ def test_finished_threads_are_let_go_while_the_server_runs(start, dial):
     assert len(server._listener._served) <= 130
 
 
-@pytest.mark.parametrize("action", [Stall(), Stall(10), Delay(3600), Segments((1,), pause=3600)], ids=lambda action: action.spec())
+@pytest.mark.parametrize(
+    "action", [Stall(), Stall(10), Delay(3600), Segments((1,), pause=3600)], ids=lambda action: action.spec()
+)
 def test_stopping_ends_connections_that_misbehave_for_ever(dial, action):
     with LmServer("0.5.6", faults=FaultPlan([FaultRule(action=action)])) as server:
         clients = [dial(server) for _ in range(5)]
