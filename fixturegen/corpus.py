@@ -18,9 +18,13 @@ from typing import Any
 from fixturegen.errors import CorpusError
 from fixturegen.manifest import MANIFEST_NAME, FileEntry, Manifest
 from fixturegen.vector import Transcript, Vector, content_hash
+from wire.errors import UnknownReleaseError
 from wire.release import Release
 
 TRANSCRIPTS = "transcripts.jsonl"
+
+_NO_LINE = (ValueError, KeyError, AttributeError, TypeError)
+"""What reading a line raises that lacks a member or holds another kind of value."""
 
 
 def corpus_root() -> Path:
@@ -65,11 +69,15 @@ class Corpus:
 
 
 def captured_releases(root: Path | None = None) -> list[Release]:
-    """The releases in the corpus, oldest first."""
+    """The releases in the corpus, oldest first.
+
+    Raises:
+        CorpusError: a folder with a manifest is not named after a release.
+    """
     folder = root or corpus_root()
     if not folder.is_dir():
         return []
-    return sorted(Release.parse(entry.name) for entry in folder.iterdir() if (entry / MANIFEST_NAME).is_file())
+    return sorted(_release_of(entry) for entry in folder.iterdir() if (entry / MANIFEST_NAME).is_file())
 
 
 @functools.lru_cache(maxsize=64)
@@ -98,10 +106,13 @@ def load_corpus(release: Release, root: Path | None = None) -> Corpus:
             if line["id"] in seen:
                 raise CorpusError(f"{where}: a second entry with id {line['id']!r}")
             seen.add(line["id"])
-            if name == TRANSCRIPTS:
-                transcripts.append(Transcript.from_json(line))
-            else:
-                vectors.setdefault(line["op"], []).append(Vector.from_json(line))
+            try:
+                if name == TRANSCRIPTS:
+                    transcripts.append(Transcript.from_json(line))
+                else:
+                    vectors.setdefault(line["op"], []).append(Vector.from_json(line))
+            except _NO_LINE as error:
+                raise _no_line(where, error) from None
     return Corpus(directory, manifest, vectors, transcripts)
 
 
@@ -128,6 +139,17 @@ def write_corpus(manifest: Manifest, lines: Mapping[str, Sequence[Mapping[str, A
     return directory
 
 
+def _release_of(folder: Path) -> Release:
+    try:
+        return Release.parse(folder.name)
+    except UnknownReleaseError as error:
+        raise CorpusError(f"{folder}: a folder with a manifest is named after its release; {error}") from None
+
+
+def _no_line(where: str, error: Exception) -> CorpusError:
+    return CorpusError(f"{where}: not a corpus line ({type(error).__name__}: {error}); restore it")
+
+
 def _replace(path: Path, text: str) -> None:
     temporary = path.with_name(f".{path.name}.{os.getpid()}")
     temporary.write_text(text, encoding="utf-8")
@@ -150,8 +172,8 @@ def _checked_lines(path: Path, entry: FileEntry) -> Iterator[tuple[str, dict[str
             line = json.loads(raw)
             claimed = line.pop("hash")
             name = line["id"]
-        except (ValueError, KeyError, AttributeError, TypeError) as error:
-            raise CorpusError(f"{where}: not a corpus line ({type(error).__name__}: {error}); restore it") from None
+        except _NO_LINE as error:
+            raise _no_line(where, error) from None
         if content_hash(line) != claimed:
             raise CorpusError(f"{where}: {name} was edited after capture (its hash does not match); restore it or capture again")
         yield where, line

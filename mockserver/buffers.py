@@ -8,8 +8,8 @@ import mmap
 Buffer = bytes | memoryview
 """A payload. Equal content compares equal, and ``bytes(...)`` makes a copy of either."""
 
-_MAPPED_FROM = 1 << 20
-_HUGE_PAGE = 2 << 20
+_MAPPED_FROM = 32 << 20
+"""Below, the C library hands out memory that earlier values used; above, it would map fresh pages as we do."""
 
 
 def writable(size: int) -> memoryview:
@@ -27,7 +27,7 @@ def writable(size: int) -> memoryview:
         mapped = mmap.mmap(-1, size, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
     except OSError as error:
         raise MemoryError(f"no memory for a payload of {size} bytes: {error}") from None
-    if size >= _HUGE_PAGE and hasattr(mmap, "MADV_HUGEPAGE"):
+    if hasattr(mmap, "MADV_HUGEPAGE"):
         with contextlib.suppress(OSError):  # a kernel without huge pages; the mapping works as it is
             mapped.madvise(mmap.MADV_HUGEPAGE)
     return memoryview(mapped)

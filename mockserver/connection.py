@@ -13,6 +13,9 @@ from mockserver.endings import ConnectionEndedError, Ending
 from mockserver.records import Segment
 
 _DISCARD_SIZE = 64 << 10
+_WAIT_FOR_ALL_FROM = 1 << 20
+_STRIDE = 16 << 20
+"""Large payloads are received in strides of which the kernel fills each in one call."""
 
 
 class Connection:
@@ -27,8 +30,10 @@ class Connection:
         self.socket = sock
         self._stopping = stopping
         self._closing = threading.Lock()
-        self._segments_in: list[Segment] = []
-        self._segments_out: list[Segment] = []
+        self.segments_in: list[Segment] = []
+        """What was received since :meth:`new_segments`; above a megabyte, one entry may stand for many packets."""
+        self.segments_out: list[Segment] = []
+        """What was sent since :meth:`new_segments`."""
 
     def read_into(self, buffer: memoryview) -> int:
         """Fill a buffer.
@@ -39,15 +44,18 @@ class Connection:
         size = len(buffer)
         got = 0
         while got < size:
+            wanted = min(size - got, _STRIDE)
             try:
-                count = self.socket.recv_into(buffer[got:])
+                count = self.socket.recv_into(
+                    buffer[got:] if got else buffer, wanted, socket.MSG_WAITALL if wanted >= _WAIT_FOR_ALL_FROM else 0
+                )
             except OSError as error:
                 raise self._ended(error) from None
             if count == 0:
                 if self._stopping.is_set():
                     raise ConnectionEndedError(Ending("server stopped"))
                 return got
-            self._segments_in.append(Segment(time.monotonic(), count))
+            self.segments_in.append(Segment(time.monotonic(), count))
             got += count
         return got
 
@@ -60,18 +68,12 @@ class Connection:
             self.socket.sendall(data)
         except OSError as error:
             raise self._ended(error) from None
-        self._segments_out.append(Segment(at, len(data)))
+        self.segments_out.append(Segment(at, len(data)))
 
-    def take_segments(self) -> tuple[tuple[Segment, ...], tuple[Segment, ...]]:
-        """The segments received and sent since this was last called."""
-        taken = tuple(self._segments_in), tuple(self._segments_out)
-        self._segments_in.clear()
-        self._segments_out.clear()
-        return taken
-
-    def peek_segments_in(self) -> tuple[Segment, ...]:
-        """The segments received since they were last taken."""
-        return tuple(self._segments_in)
+    def new_segments(self) -> None:
+        """Begin new lists of segments; the old ones belong to the exchange that took them."""
+        self.segments_in = []
+        self.segments_out = []
 
     def wait(self, seconds: float | None) -> None:
         """Let time pass (None: for ever), less if the peer resets or the server stops."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections import OrderedDict, deque
+from collections import deque
 from collections.abc import Callable
 from dataclasses import replace
 from typing import TypeVar
@@ -12,7 +12,7 @@ from typing import TypeVar
 from mockserver.buffers import Buffer
 from mockserver.endings import Ending
 from mockserver.payloads import SeenPayload
-from mockserver.records import ConnectionRecord, Exchange
+from mockserver.records import ConnectionRecord, Exchange, RunningExchange
 
 T = TypeVar("T")
 
@@ -22,8 +22,8 @@ class Journal:
 
     At most ``max_exchanges`` exchanges (and as many closed connections) are remembered, oldest forgotten first; the counts go
     on. Bytes of payloads up to ``keep_payload_below`` are kept, larger ones until their digest is made; together never more
-    than ``retain_bytes``, beyond which the oldest are digested and let go. ``digest_payloads=False`` makes no digests of large
-    payloads, for measurements.
+    than ``retain_bytes``, beyond which the oldest are digested and let go. With ``keep_payloads=False``, for measurements, there
+    are only their lengths: no bytes, no digests.
     """
 
     def __init__(
@@ -32,21 +32,22 @@ class Journal:
         max_exchanges: int = 65536,
         keep_payload_below: int = 64 << 10,
         retain_bytes: int = 256 << 20,
-        digest_payloads: bool = True,
+        keep_payloads: bool = True,
     ) -> None:
         if max_exchanges < 1:
             raise ValueError(f"a journal keeps at least 1 exchange, not {max_exchanges}")
         self._max_exchanges = max_exchanges
         self._keep_below = keep_payload_below
         self._retain_bytes = retain_bytes
-        self._digest = digest_payloads
+        self._keep_payloads = keep_payloads
         self._changed = threading.Condition()
-        self._exchanges: OrderedDict[tuple[int, int], Exchange] = OrderedDict()
+        self._waiting = 0
+        self._exchanges: deque[RunningExchange] = deque(maxlen=max_exchanges)
         self._open: dict[int, ConnectionRecord] = {}
         self._closed: deque[ConnectionRecord] = deque(maxlen=max_exchanges)
         self._connection_count = 0
         self._exchange_count = 0
-        self._begun: dict[int, int] = {}
+        self._retaining = threading.Lock()
         self._retained: deque[SeenPayload] = deque()
         self._retained_bytes = 0
 
@@ -60,36 +61,34 @@ class Journal:
             self._connection_count += 1
             number = self._connection_count
             self._open[number] = ConnectionRecord(number, peer, time.monotonic())
-            self._changed.notify_all()
+        self.tell()
         return number
 
     def close_connection(self, number: int, ending: Ending, unfinished: bytes = b"") -> None:
         """Note how a connection ended."""
         with self._changed:
             opened = self._open.pop(number)
-            self._begun.pop(number, None)
             self._closed.append(replace(opened, closed_at=time.monotonic(), ending=ending, unfinished=unfinished))
-            self._changed.notify_all()
+        self.tell()
 
-    def record(self, exchange: Exchange) -> None:
-        """Note an exchange, or how far one got that was noted before; one that is forgotten by now stays so."""
-        place = (exchange.connection, exchange.number)
+    def begin(self, exchange: RunningExchange) -> None:
+        """Note an exchange. Its thread goes on filling it in, and calls :meth:`tell` when others should look."""
         with self._changed:
-            if exchange.number > self._begun.get(exchange.connection, 0):
-                self._begun[exchange.connection] = exchange.number
-                self._exchange_count += 1
-                if len(self._exchanges) == self._max_exchanges:
-                    self._exchanges.popitem(last=False)
-                self._exchanges[place] = exchange
-            elif place in self._exchanges:
-                self._exchanges[place] = exchange
-            self._changed.notify_all()
+            self._exchange_count += 1
+            self._exchanges.append(exchange)
+        self.tell()
+
+    def tell(self) -> None:
+        """Wake those who wait for something in the journal. Costs nothing while nobody does."""
+        if self._waiting:
+            with self._changed:
+                self._changed.notify_all()
 
     def see_payload(self, data: Buffer) -> SeenPayload:
         """A payload to put into an exchange; letting go of older ones where too much is held."""
         keep = len(data) <= self._keep_below
         payload = SeenPayload(data, keep=keep)
-        if not keep and not self._digest:
+        if not self._keep_payloads:
             payload.release(digest=False)
             return payload
         for old in self._retain(payload):
@@ -100,8 +99,8 @@ class Journal:
         """The remembered exchanges in order of their beginning, the running ones included; filtered where asked."""
         with self._changed:
             return [
-                exchange
-                for exchange in self._exchanges.values()
+                exchange.snapshot()
+                for exchange in self._exchanges
                 if (command is None or exchange.command == command)
                 and (connection is None or exchange.connection == connection)
                 and (key is None or exchange.key == key)
@@ -110,9 +109,9 @@ class Journal:
     def last_exchange(self, command: str | None = None, connection: int | None = None) -> Exchange | None:
         """The exchange that began last, or None."""
         with self._changed:
-            for exchange in reversed(self._exchanges.values()):
+            for exchange in reversed(self._exchanges):
                 if command in {None, exchange.command} and connection in {None, exchange.connection}:
-                    return exchange
+                    return exchange.snapshot()
             return None
 
     def connections(self) -> list[ConnectionRecord]:
@@ -159,14 +158,18 @@ class Journal:
             TimeoutError: ``timeout`` seconds passed; the message tells what the journal holds.
         """
         with self._changed:
-            answer = self._changed.wait_for(lambda: predicate(self), timeout)
+            self._waiting += 1
+            try:
+                answer = self._changed.wait_for(lambda: predicate(self), timeout)
+            finally:
+                self._waiting -= 1
             if not answer:
                 raise TimeoutError(f"nothing that was waited for happened within {timeout} s; {self._summary()}")
             return answer
 
     def _retain(self, payload: SeenPayload) -> list[SeenPayload]:
         dropped = []
-        with self._changed:
+        with self._retaining:
             self._retained.append(payload)
             self._retained_bytes += payload.length
             while self._retained_bytes > self._retain_bytes or len(self._retained) > self._max_exchanges:

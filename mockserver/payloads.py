@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import threading
 
 from mockserver.buffers import Buffer
 
@@ -12,37 +11,36 @@ class SeenPayload:
     """Bytes that a client sent.
 
     The digest is made when somebody asks for it, so that no exchange waits for it. Until then the bytes are held (they are
-    the very buffer that the store holds); afterwards only those of payloads up to the journal's limit are.
+    the very buffer that the store holds); afterwards only those of payloads up to the journal's limit are. Safe from any
+    thread without a lock: two threads that ask at once may both do the work.
     """
 
-    __slots__ = ("_data", "_digest", "_keep", "_lock", "length")
+    __slots__ = ("_data", "_digest", "_keep", "length")
 
     def __init__(self, data: Buffer, *, keep: bool) -> None:
         self.length = len(data)
         self._data: Buffer | None = data
         self._keep = keep
         self._digest: str | None = None
-        self._lock = threading.Lock()
 
     @property
     def sha256(self) -> str | None:
-        """The hex digest; None only in a journal that makes none (``digest_payloads=False``)."""
-        with self._lock:
-            if self._digest is None and self._data is not None:
-                self._digest = hashlib.sha256(self._data).hexdigest()
-                if not self._keep:
-                    self._data = None
-            return self._digest
+        """The hex digest; None in a journal that makes none (``keep_payloads=False``)."""
+        data = self._data
+        if self._digest is None and data is not None:
+            self._digest = hashlib.sha256(data).hexdigest()
+            if not self._keep:
+                self._data = None
+        return self._digest
 
     @property
     def data(self) -> bytes | None:
         """A copy of the bytes, or None where they are above the journal's limit or were let go."""
-        with self._lock:
-            return bytes(self._data) if self._keep and self._data is not None else None
+        data = self._data
+        return bytes(data) if self._keep and data is not None else None
 
     def release(self, *, digest: bool) -> None:
         """Let the bytes go, after making the digest if it is wanted."""
         if digest:
             _ = self.sha256
-        with self._lock:
-            self._data = None
+        self._data = None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from mockserver.endings import Ending
@@ -18,7 +18,7 @@ class Segment(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Exchange:
-    """One request and what the server did about it. A snapshot: the journal replaces it as the exchange goes on.
+    """One request and what the server did about it, as far as it had got when the journal was asked.
 
     ``command`` is the name, or the number as text where it has none. ``reply_header`` is what the reply began with after
     faults (empty where there is no reply), ``reply_body_length`` what was to follow; what left is in ``segments_out``.
@@ -67,6 +67,45 @@ class Exchange:
     def bytes_out(self) -> int:
         """Bytes that left in reply."""
         return sum(segment.size for segment in self.segments_out)
+
+
+@dataclass(slots=True, eq=False)
+class RunningExchange:
+    """An exchange in the hands of its connection's thread, which fills it in; the journal gives out snapshots."""
+
+    connection: int
+    number: int
+    command: str
+    key: str
+    header: bytes
+    segments_in: list[Segment]
+    received: SeenPayload | None = None
+    reply_header: bytes = b""
+    reply_body_length: int = 0
+    segments_out: list[Segment] = field(default_factory=list)
+    faults: tuple[str, ...] = ()
+    ending: Ending | None = None
+    done: bool = False
+    """Set last, when nothing changes any more."""
+
+    def snapshot(self) -> Exchange:
+        """The exchange as it is now."""
+        done = self.done
+        return Exchange(
+            connection=self.connection,
+            number=self.number,
+            command=self.command,
+            key=self.key,
+            header=self.header,
+            segments_in=tuple(self.segments_in),
+            received=self.received,
+            reply_header=self.reply_header,
+            reply_body_length=self.reply_body_length,
+            segments_out=tuple(self.segments_out),
+            faults=self.faults,
+            ending=self.ending,
+            done=done,
+        )
 
 
 @dataclass(frozen=True, slots=True)

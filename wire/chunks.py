@@ -73,7 +73,7 @@ def chunk_hashes(
 
     Raises:
         EncodeError: ``skip`` is no multiple of ``chunk_size``, the algorithm is unknown for the release, or the keys
-            depend on ``hash(None)`` and it is not given.
+            depend on ``hash(None)`` and it is not given, or on Python's hash of bytes or text.
     """
     if skip % chunk_size:
         raise EncodeError(f"{skip} masked tokens are no multiple of the chunk size {chunk_size}")
@@ -145,6 +145,11 @@ def _tuple_chain(
         raise EncodeError(f"unknown hash algorithm {algorithm!r}; known: builtin, {', '.join(DIGESTS)}")
     digests_stay_bytes = isinstance(none_hash, bytes)
     previous: ChunkHash = _fold(chain, none_hash)
+    if algorithm == "builtin" and not isinstance(previous, int):
+        raise EncodeError(
+            f"builtin chunk keys cannot start from {type(previous).__name__}: Python salts its hash, so that it differs from "
+            "process to process; give the starting hash as an integer"
+        )
     for piece in pieces:
         value: ChainInput = (previous, tuple(piece), *_third_elements(chain))
         if algorithm == "builtin":

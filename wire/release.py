@@ -74,7 +74,7 @@ class ReleaseRange:
         """Read ``0.3.3 to 0.4.3``, ``0.4.4 and later``, ``up to 0.3.2``, ``all`` or one release.
 
         Raises:
-            UnknownReleaseError: the text has none of these forms.
+            UnknownReleaseError: the text has none of these forms, or ends before it begins.
         """
         words = text.strip()
         oldest = Release.parse(KNOWN_RELEASES[0])
@@ -86,7 +86,10 @@ class ReleaseRange:
             return cls(oldest, Release.parse(words.removeprefix("up to ")))
         first, separator, last = words.partition(" to ")
         if separator:
-            return cls(Release.parse(first), Release.parse(last))
+            found = cls(Release.parse(first), Release.parse(last))
+            if found.last is not None and found.last < found.first:
+                raise UnknownReleaseError(f"the range {words!r} ends before it begins")
+            return found
         only = Release.parse(words)
         return cls(only, only)
 

@@ -5,14 +5,18 @@ Source: ``LMCacheServer.handle_client`` of each release.
 
 from __future__ import annotations
 
+import functools
+
 from mockserver.endings import Ending
 from mockserver.faults.outgoing import Outgoing
 from mockserver.lm.requests import ServerRequest
 from mockserver.store import Store
-from wire.lm.frames import Reply, encode_reply
+from wire.lm.frames import Description, Reply, encode_reply
 from wire.lm.profile import LmProfile
 
 _NO_DATA = Ending("no data", "the payload of this key was cut when it was put, so nothing can follow the header")
+
+_REMEMBERED_HEADERS = 1024
 
 
 class Replies:
@@ -24,6 +28,7 @@ class Replies:
         self._silence = Outgoing(fields)
         self._yes = Outgoing(fields, encode_reply(profile, Reply("SUCCESS")))
         self._no = Outgoing(fields, encode_reply(profile, Reply("FAIL")))
+        self._hit_header = functools.lru_cache(_REMEMBERED_HEADERS)(self._encode_hit)
 
     def answer(self, request: ServerRequest, store: Store) -> Outgoing:
         """The reply; an empty one for PUT, for LIST (no release answers it) and for commands that nobody knows."""
@@ -41,7 +46,10 @@ class Replies:
         value = store.get(request.key)
         if value is None:
             return self._no
-        header = encode_reply(self._profile, Reply("SUCCESS", value.about))
+        header = self._hit_header(value.about)
         if value.data is None:
             return Outgoing(self._profile.header.reply, header, last="close", ending=_NO_DATA)
         return Outgoing(self._profile.header.reply, header, value.data)
+
+    def _encode_hit(self, about: Description) -> bytes:
+        return encode_reply(self._profile, Reply("SUCCESS", about))

@@ -23,40 +23,19 @@ class ServerRequest:
 
     command: str
     key: CacheKey
+    key_text: str
     about: Description
 
 
-def command_name(number: int) -> str:
-    """The name of a command, or its number as text where it has none."""
-    return _COMMAND_NAMES.get(number, str(number))
-
-
-def key_text(header: bytes) -> str:
-    """The key field of a header for people to read: bytes that are not UTF-8 are escaped."""
-    return header[-KEY_FIELD_SIZE:].decode(errors="backslashreplace").strip()
-
-
-def read_key(profile: LmProfile, field: bytes) -> CacheKey:
-    """The identity that a key field stands for.
-
-    Raises:
-        DecodeError: the field is not UTF-8, or no key of this release.
-    """
-    try:
-        text = field.decode()
-    except UnicodeDecodeError as error:
-        raise DecodeError(f"the key field is not UTF-8: {error}") from None
-    return parse_key_as_server(profile.release, text)
-
-
-def read_request(profile: LmProfile, header: bytes, key: CacheKey) -> ServerRequest:
-    """Judge the numbers of a header.
+def read_request(profile: LmProfile, header: bytes) -> ServerRequest:
+    """Judge a header.
 
     Until 0.3.5 any command passes, and a server that does not know it goes on to the next request; ``command`` is the number
     as text then. The location is checked and forgotten: no server keeps it.
 
     Raises:
-        DecodeError: a command (from 0.3.6 on), format, dtype or location outside its table.
+        DecodeError: a command (from 0.3.6 on), format, dtype or location outside its table, a key field that is not UTF-8
+            or no key of this release.
     """
     numbers = header_numbers(profile.header.request, header)
     if profile.strict_enums:
@@ -73,4 +52,18 @@ def read_request(profile: LmProfile, header: bytes, key: CacheKey) -> ServerRequ
         dtype=name_of("dtype", numbers["dtype"]),
         shape=strip_shape(profile, [numbers[f"shape{index}"] for index in range(4)], format_name),
     )
-    return ServerRequest(command_name(numbers["command"]), key, about)
+    try:
+        text = header[-KEY_FIELD_SIZE:].decode()
+    except UnicodeDecodeError as error:
+        raise DecodeError(f"the key field is not UTF-8: {error}") from None
+    return ServerRequest(_command_name(numbers["command"]), parse_key_as_server(profile.release, text), text.strip(), about)
+
+
+def glance(profile: LmProfile, header: bytes) -> tuple[str, str]:
+    """Command and key of a header that a server refuses, for the journal: bytes that are not UTF-8 are escaped."""
+    command = header_numbers(profile.header.request, header)["command"]
+    return _command_name(command), header[-KEY_FIELD_SIZE:].decode(errors="backslashreplace").strip()
+
+
+def _command_name(number: int) -> str:
+    return _COMMAND_NAMES.get(number, str(number))

@@ -11,7 +11,7 @@ from mockserver.faults.plan import NO_FAULTS, FaultPlan, PlanProgress
 from mockserver.journal import Journal
 from mockserver.listener import Listener
 from mockserver.lm.replies import Replies
-from mockserver.lm.requests import read_key
+from mockserver.lm.requests import read_request
 from mockserver.lm.session import Desk, Session
 from mockserver.store import Store, StoredValue
 from wire.keys import CacheKey, parse_key_as_server
@@ -19,7 +19,7 @@ from wire.lm.frames import Description, without_location
 from wire.lm.profile import LmProfile, lm_profile
 from wire.release import Release
 
-_REMEMBERED_KEYS = 4096
+_REMEMBERED_REQUESTS = 4096
 
 
 class LmServer:
@@ -55,7 +55,7 @@ class LmServer:
             store=self.store,
             journal=self.journal,
             replies=Replies(self.profile),
-            read_key=functools.lru_cache(_REMEMBERED_KEYS)(functools.partial(read_key, self.profile)),
+            read_request=functools.lru_cache(_REMEMBERED_REQUESTS)(functools.partial(read_request, self.profile)),
             faults=lambda: self._progress,
         )
 

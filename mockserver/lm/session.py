@@ -6,8 +6,7 @@ Source: ``LMCacheServer.handle_client``; the order of reads, sends and stores is
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
-from typing import Any
+from dataclasses import dataclass
 
 from mockserver.buffers import writable
 from mockserver.connection import Connection
@@ -16,13 +15,11 @@ from mockserver.endings import ConnectionEndedError, Ending
 from mockserver.faults.plan import PlanProgress, shape
 from mockserver.journal import Journal
 from mockserver.lm.replies import Replies
-from mockserver.lm.requests import ServerRequest, command_name, key_text, read_request
-from mockserver.records import Exchange
+from mockserver.lm.requests import ServerRequest, glance
+from mockserver.records import RunningExchange
 from mockserver.store import Store, StoredValue
 from wire.errors import DecodeError
-from wire.keys import CacheKey
-from wire.lm.frames import header_numbers
-from wire.lm.profile import KEY_FIELD_SIZE, LmProfile
+from wire.lm.profile import LmProfile
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +30,7 @@ class Desk:
     store: Store
     journal: Journal
     replies: Replies
-    read_key: Callable[[bytes], CacheKey]
+    read_request: Callable[[bytes], ServerRequest]
     faults: Callable[[], PlanProgress]
     """The plan at work; asked anew for every exchange, since a test may set another."""
 
@@ -59,7 +56,7 @@ class Session:
             ending = Ending("server error", repr(defect))
             raise
         finally:
-            arrived = sum(segment.size for segment in self._connection.peek_segments_in())
+            arrived = sum(segment.size for segment in self._connection.segments_in)
             self._desk.journal.close_connection(self._number, ending, bytes(self._header[:arrived]))
 
     def _converse(self) -> Ending:
@@ -73,66 +70,59 @@ class Session:
                 return ending
 
     def _exchange(self, header: bytes) -> Ending | None:
-        self._exchanges += 1
-        exchange = Exchange(
-            connection=self._number,
-            number=self._exchanges,
-            command=command_name(header_numbers(self._desk.profile.header.request, header)["command"]),
-            key=key_text(header),
-            header=header,
-            segments_in=self._connection.peek_segments_in(),
-        )
-        running = _Running(exchange)
         try:
-            running.ending = self._serve(running, header)
+            request = self._desk.read_request(header)
+        except DecodeError as refusal:
+            exchange = self._begin(header, *glance(self._desk.profile, header))
+            exchange.ending = Ending("bad request", str(refusal))
+            self._finish(exchange)
+            return exchange.ending
+        exchange = self._begin(header, request.command, request.key_text)
+        try:
+            exchange.ending = self._serve(exchange, request)
         except ConnectionEndedError as ended:
-            running.ending = ended.ending
+            exchange.ending = ended.ending
             raise
         finally:
-            received, sent = self._connection.take_segments()
-            self._note(running, segments_in=received, segments_out=sent, ending=running.ending, done=True)
-        return running.ending
+            self._finish(exchange)
+        return exchange.ending
 
-    def _serve(self, running: _Running, header: bytes) -> Ending | None:
-        try:
-            key = self._desk.read_key(header[-KEY_FIELD_SIZE:])
-            request = read_request(self._desk.profile, header, key)
-        except DecodeError as refusal:
-            return Ending("bad request", str(refusal))
+    def _begin(self, header: bytes, command: str, key: str) -> RunningExchange:
+        self._exchanges += 1
+        connection = self._connection
+        exchange = RunningExchange(
+            self._number, self._exchanges, command, key, header, connection.segments_in, segments_out=connection.segments_out
+        )
+        self._desk.journal.begin(exchange)
+        return exchange
+
+    def _finish(self, exchange: RunningExchange) -> None:
+        self._connection.new_segments()
+        exchange.done = True
+        self._desk.journal.tell()
+
+    def _serve(self, exchange: RunningExchange, request: ServerRequest) -> Ending | None:
         if request.command == "PUT":
-            self._note(running)
-            cut = self._receive(running, request)
+            cut = self._receive(exchange, request)
             if cut is not None:
                 return cut
         outgoing = self._desk.replies.answer(request, self._desk.store)
-        actions = self._desk.faults().actions_for(running.exchange.command, self._number, running.exchange.key)
-        outgoing, effective = shape(outgoing, actions)
-        if outgoing.size or effective:
-            self._note(running, reply_header=outgoing.header, reply_body_length=len(outgoing.body), faults=effective)
-            return deliver(self._connection, outgoing)
-        return None
+        actions = self._desk.faults().actions_for(request.command, self._number, request.key_text)
+        if actions:
+            outgoing, exchange.faults = shape(outgoing, actions)
+        elif not outgoing.header:
+            return None
+        exchange.reply_header = outgoing.header
+        exchange.reply_body_length = len(outgoing.body)
+        self._desk.journal.tell()
+        return deliver(self._connection, outgoing)
 
-    def _receive(self, running: _Running, request: ServerRequest) -> Ending | None:
+    def _receive(self, exchange: RunningExchange, request: ServerRequest) -> Ending | None:
         """The payload of a PUT, into the store. A cut one leaves None there, as in the real server."""
         size = max(0, request.about.length)
         buffer = writable(size)
         arrived = self._connection.read_into(buffer)
         data = buffer.toreadonly() if arrived == size else None
         self._desk.store.put(request.key, StoredValue(data, request.about))
-        seen = self._desk.journal.see_payload(data if data is not None else bytes(buffer[:arrived]))
-        running.exchange = replace(running.exchange, received=seen)
+        exchange.received = self._desk.journal.see_payload(data if data is not None else bytes(buffer[:arrived]))
         return None if data is not None else Ending("cut payload", f"{arrived} of {size} bytes")
-
-    def _note(self, running: _Running, **progress: Any) -> None:
-        running.exchange = replace(running.exchange, **progress)
-        self._desk.journal.record(running.exchange)
-
-
-class _Running:
-    """An exchange that goes on: its latest snapshot, and the end of the connection if it brings one."""
-
-    __slots__ = ("ending", "exchange")
-
-    def __init__(self, exchange: Exchange) -> None:
-        self.exchange = exchange
-        self.ending: Ending | None = None

@@ -62,7 +62,7 @@ def test_the_first_of_two_rules_that_decide_on_one_thing_holds(start, dial):
 
 
 def test_a_rule_whose_actions_contradict_each_other_is_refused():
-    with pytest.raises(ValueError, match="close-after.*truncate-body"):
+    with pytest.raises(ValueError, match=r"close-after.*truncate-body"):
         FaultRule(action=(CloseAfter(1), TruncateBody(1)))
 
 
@@ -79,7 +79,7 @@ def test_a_rule_needs_an_action():
 
 @pytest.mark.parametrize("make", [lambda: Match(command="FETCH"), lambda: Match(nth=0), lambda: Match(connection=0)])
 def test_impossible_matches_are_refused(make):
-    with pytest.raises(ValueError, match="no command|counts from 1"):
+    with pytest.raises(ValueError, match=r"no command|counts from 1"):
         make()
 
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import gc
-import os
 import socket
 import threading
 import time
+from pathlib import Path
 
 import pytest
 
@@ -20,7 +20,7 @@ KEY = "model@1@0@ab@half"
 
 def open_descriptors():
     gc.collect()
-    return set(os.listdir("/proc/self/fd"))
+    return {entry.name for entry in Path("/proc/self/fd").iterdir()}
 
 
 def mock_threads():

@@ -4,7 +4,7 @@ import struct
 from dataclasses import replace
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from wire.errors import DecodeError, EncodeError
@@ -66,6 +66,7 @@ keys = st.text(st.characters(codec="utf-8"), max_size=37).map(str.strip)
 
 
 @every_generation
+@settings(max_examples=40)
 @given(data=st.data())
 def test_a_request_comes_back_from_its_header(profile, data):
     request = data.draw(st.builds(Request, st.sampled_from(list(COMMANDS)), keys, descriptions(profile)))
@@ -75,6 +76,7 @@ def test_a_request_comes_back_from_its_header(profile, data):
 
 
 @every_generation
+@settings(max_examples=40)
 @given(data=st.data())
 def test_a_reply_comes_back_from_its_header(profile, data):
     reply = data.draw(st.builds(Reply, st.sampled_from(list(CODES)), descriptions(profile)))
@@ -84,6 +86,7 @@ def test_a_reply_comes_back_from_its_header(profile, data):
 
 
 @every_generation
+@settings(max_examples=40)
 @given(data=st.data())
 def test_a_header_comes_back_from_what_was_read_in_it(profile, data):
     numbers = {
@@ -137,7 +140,7 @@ def test_a_key_is_measured_in_bytes(profile):
 
 
 def test_a_key_that_has_no_utf8_is_refused():
-    with pytest.raises(EncodeError, match=r"not UTF-8|surrogates"):
+    with pytest.raises(EncodeError, match="the key cannot be written in UTF-8"):
         encode_request(NEW, Request("GET", "m\ud800@1@0@ab@half"))
 
 
@@ -243,6 +246,7 @@ def test_names_and_numbers_of_a_field_are_inverse(field):
 
 
 @every_generation
+@settings(max_examples=20)
 @given(value=int32)
 def test_a_replaced_field_changes_alone(profile, value):
     header = encode_request(profile, Request("PUT", "k", Description(9, "KV_2LTD", "uint8", (1, 2, 3, 4))))
@@ -294,6 +298,7 @@ def test_a_described_reply_names_its_code_and_tolerates_nonsense():
 
 
 @every_generation
+@settings(max_examples=40)
 @given(data=st.binary(max_size=200))
 def test_any_bytes_can_be_described(profile, data):
     for fields in (describe_request(profile, data), describe_reply(profile, data)):

@@ -1,7 +1,7 @@
 """RemoteMetadata: the prefix of values in other remote backends."""
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from wire.errors import DecodeError, EncodeError
@@ -38,6 +38,7 @@ def metadata(profile):
 
 
 @pytest.mark.parametrize("release", GENERATIONS)
+@settings(max_examples=30)
 @given(data=st.data())
 def test_metadata_comes_back_from_its_bytes(release, data):
     profile = profile_of(release)

@@ -63,9 +63,12 @@ def encode_request(profile: LmProfile, request: Request) -> bytes:
     """The request header: 182 bytes until 0.3.2, then 186.
 
     Raises:
-        EncodeError: a value has no number, or the key does not fit into 150 UTF-8 bytes.
+        EncodeError: a value has no number, or the key is no UTF-8 or does not fit into 150 bytes of it.
     """
-    key = request.key.encode()
+    try:
+        key = request.key.encode()
+    except UnicodeEncodeError as error:
+        raise EncodeError(f"the key cannot be written in UTF-8: {error}") from None
     if len(key) > KEY_FIELD_SIZE:
         raise EncodeError(f"key of {len(key)} bytes does not fit into the field of {KEY_FIELD_SIZE}: {request.key!r}")
     values = {"command": number_of("command", request.command), **_numbers(profile, request.about)}
@@ -126,10 +129,12 @@ def replace_field(fields: Sequence[str], data: bytes, name: str, value: int) -> 
     """A header with one int32 field overwritten, whatever the value means.
 
     Raises:
-        EncodeError: the header has no such field.
+        EncodeError: the header has no such field, or the value is no int32.
     """
     if name not in fields:
         raise EncodeError(f"the header has no field {name!r}; it has {', '.join(fields)}")
+    if not -(2**31) <= value < 2**31:
+        raise EncodeError(f"{name} {value} does not fit into int32")
     patched = bytearray(data)
     struct.pack_into("<i", patched, 4 * fields.index(name), value)
     return bytes(patched)

@@ -61,8 +61,10 @@ def decode_metadata(profile: LmProfile, data: bytes, groups: int) -> RemoteMetad
     """Read the prefix of a value; bytes behind it are ignored, as the real decoder does.
 
     Raises:
-        DecodeError: too short, or a number outside its table.
+        DecodeError: too short, more than one group before 0.3.12, or a number outside its table.
     """
+    if groups != 1 and not profile.metadata_groups:
+        raise DecodeError(f"lmcache {profile.release} has one group, not {groups}")
     size = metadata_size(groups)
     if len(data) < size:
         raise DecodeError(f"metadata of {groups} groups needs {size} bytes, got {len(data)}")

@@ -1,0 +1,68 @@
+"""A small corpus, and a fresh view of every corpus."""
+
+import pytest
+
+from fixturegen.corpus import load_corpus, write_corpus
+from fixturegen.manifest import Manifest
+from fixturegen.vector import Step, Transcript, Vector
+from wire.release import Release
+
+VECTORS = (
+    Vector("lm.key.format.plain", "format_key", {"key": {"model": "m", "tags": []}}, {"ok": {"text": "m@1@0@ab@half"}}, "lmcache.a.B"),
+    Vector("lm.key.parse.blank", "parse_key", {"text": ""}, {"error": {"type": "ValueError", "message": "no"}}, "lmcache.a.C"),
+    Vector("lm.key.parse.odd", "parse_key", {"text": "²"}, {"ok": {"key": {"masked": True}}}, "lmcache.a.C", "hash(None) differs"),
+)
+TRANSCRIPTS = (
+    Transcript(
+        "lm.server.health",
+        "HEALTH succeeds.",
+        [Step("connect", "a"), Step("send", "a", {"bytes": "05"}), Step("receive", "a", {"got": {"bytes": "c8", "closed": False}})],
+    ),
+)
+
+
+@pytest.fixture(autouse=True)
+def _nothing_remembered():
+    load_corpus.cache_clear()
+    yield
+    load_corpus.cache_clear()
+
+
+@pytest.fixture
+def manifest():
+    return Manifest(
+        release="0.5.6",
+        wheel="lmcache-0.5.6-cp311-cp311-linux_x86_64.whl",
+        wheel_sha256="14530ff72b96056e" + "0" * 48,
+        stubs=["lmcache/c_ops.py"],
+        byte_order="little",
+        files={},
+        volatile={"lm.key.parse.odd": "hash(None) differs"},
+        unavailable={"token_hashes": "this release has no TokenHasher"},
+        environment={"runtime": "venv", "python": "3.11.7"},
+    )
+
+
+@pytest.fixture
+def corpus_lines():
+    found = {}
+    for vector in VECTORS:
+        found.setdefault(f"{vector.op}.jsonl", []).append(vector.to_json())
+    return {**found, "transcripts.jsonl": [transcript.to_json() for transcript in TRANSCRIPTS]}
+
+
+@pytest.fixture
+def small_corpus(tmp_path, manifest, corpus_lines):
+    """The folder of a good corpus of release 0.5.6 below ``tmp_path``."""
+    return write_corpus(manifest, corpus_lines, tmp_path)
+
+
+@pytest.fixture
+def load(tmp_path):
+    """Reads the corpus below ``tmp_path``, always from its files."""
+
+    def read(release="0.5.6"):
+        load_corpus.cache_clear()
+        return load_corpus(Release.parse(release), tmp_path)
+
+    return read
