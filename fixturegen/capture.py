@@ -40,7 +40,7 @@ def capture(
     for attempt in (1, 2):
         progress(f"{release}: asking the real codecs ({attempt} of 2)")
         answers.append(environment.run_probe(release, job, timeout=PROBE_TIMEOUT))
-    _require_equal(release, answers[0], answers[1])
+    _require_equal(release, asked, answers[0], answers[1])
     recordings = []
     for attempt in (1, 2):
         progress(f"{release}: talking to the real server ({attempt} of 2)")
@@ -75,12 +75,15 @@ def _record_all(release: Release, environment: PinnedEnvironment) -> list[Transc
         return list(pool.map(lambda script: record(address.host, address.port, script), scripts))
 
 
-def _require_equal(release: Release, first: Mapping[str, Any], second: Mapping[str, Any]) -> None:
-    for vector_id, outcome in first["outcomes"].items():
-        if outcome != second["outcomes"][vector_id]:
+def _require_equal(release: Release, asked: Sequence[Question], first: Mapping[str, Any], second: Mapping[str, Any]) -> None:
+    for question in asked:
+        one, other = first["outcomes"].get(question.id), second["outcomes"].get(question.id)
+        if one is None or other is None:
+            raise CaptureError(f"the probe of lmcache {release} did not answer {question.id}; it is a fault of fixturegen/probes")
+        if one != other:
             raise CaptureError(
-                f"lmcache {release} answered {vector_id} differently in two processes and nothing says that it may:\n"
-                f"first:  {outcome}\nsecond: {second['outcomes'][vector_id]}"
+                f"lmcache {release} answered {question.id} differently in two processes and nothing says that it may:\n"
+                f"first:  {one}\nsecond: {other}"
             )
     for member in ("environment", "layouts"):
         if first[member] != second[member]:

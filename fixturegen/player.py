@@ -56,13 +56,15 @@ class _Connection:
     def receive(self, want: int | None, patience: float, quiet: float) -> tuple[bytes, bool]:
         """Bytes that came, and whether the peer closed.
 
-        ``want`` bytes are waited for with patience, then a quiet time must pass; None waits for a close.
+        ``want`` bytes are waited for with patience, then a quiet time must pass; None waits for a close. The patience ends
+        the wait in any case, so that a peer that never stops sending cannot hold it up.
         """
         data = bytearray()
         deadline = time.monotonic() + patience
         while True:
             enough = want is not None and len(data) >= want
-            limit = quiet if enough else deadline - time.monotonic()
+            left = deadline - time.monotonic()
+            limit = min(quiet, left) if enough else left
             if limit <= 0:
                 return bytes(data), False
             self.socket.settimeout(limit)

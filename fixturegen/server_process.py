@@ -20,6 +20,7 @@ from wire.release import Release
 
 START_TIMEOUT = 180.0
 STOP_TIMEOUT = 5.0
+HEALTH_TIMEOUT = 5.0
 LOCALHOST = "127.0.0.1"
 
 
@@ -36,16 +37,22 @@ def running_server(release: Release, command: Sequence[str], variables: Mapping[
     """Run ``command HOST PORT`` until the block ends.
 
     Raises:
-        EnvironmentUnavailable: it ended or did not answer HEALTH in time; the message ends with its log.
+        EnvironmentUnavailable: it cannot be started, ended, or did not answer HEALTH in time; then the message ends with its log.
     """
     with tempfile.TemporaryDirectory(prefix="lmconform-server-") as folder:
         log = Path(folder) / "server.log"
         port = free_port()
         with log.open("wb") as output:
-            process = subprocess.Popen(
-                [*command, LOCALHOST, str(port)],
-                stdin=subprocess.DEVNULL, stdout=output, stderr=subprocess.STDOUT, env=dict(variables), cwd=folder,
-            )  # fmt: skip
+            try:
+                process = subprocess.Popen(
+                    [*command, LOCALHOST, str(port)],
+                    stdin=subprocess.DEVNULL, stdout=output, stderr=subprocess.STDOUT, env=dict(variables), cwd=folder,
+                )  # fmt: skip
+            except OSError as error:
+                raise EnvironmentUnavailable(
+                    f"the server of lmcache {release}: {command[0]} does not start ({error}); "
+                    "if it belongs to a cached environment, remove that folder so that it is built again"
+                ) from None
         try:
             wait_until_healthy(release, LOCALHOST, port, process=process, log=log)
             yield ServerAddress(LOCALHOST, port, log)
@@ -78,7 +85,7 @@ def wait_until_healthy(
         if process is not None and process.poll() is not None:
             raise EnvironmentUnavailable(f"the server of lmcache {release} ended with status {process.returncode}:\n{_tail(log)}")
         try:
-            if healthy(release, host, port):
+            if healthy(release, host, port, timeout=min(HEALTH_TIMEOUT, max(deadline - time.monotonic(), 0.1))):
                 return
             problem = "HEALTH is not answered with success"
         except (OSError, WireError) as error:
@@ -89,7 +96,7 @@ def wait_until_healthy(
     )
 
 
-def healthy(release: Release, host: str, port: int, *, timeout: float = 5.0) -> bool:
+def healthy(release: Release, host: str, port: int, *, timeout: float = HEALTH_TIMEOUT) -> bool:
     """Whether a server answers a HEALTH request with success.
 
     Raises:

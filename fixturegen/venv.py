@@ -96,6 +96,10 @@ class VenvEnvironment:
             )
         except subprocess.TimeoutExpired:
             raise CaptureError(f"the probe of lmcache {release} did not end within {timeout:.0f} s") from None
+        except OSError as error:
+            raise EnvironmentUnavailable(
+                f"{command[0]} does not start ({error}); remove {self._base()} so that it is built again"
+            ) from None
         return parse_probe_answer(release, done.stdout, done.stderr, done.returncode)
 
     @contextlib.contextmanager
@@ -168,16 +172,18 @@ def parse_probe_answer(release: Release, stdout: str, stderr: str, code: int) ->
     """The JSON that a probe printed.
 
     Raises:
-        CaptureError: it failed or printed something else; the message ends with its standard error.
+        CaptureError: it failed or printed something else than one object; the message ends with its standard error.
     """
     if code != 0:
         raise CaptureError(f"the probe of lmcache {release} ended with status {code}:\n{stderr[-4000:]}")
     try:
-        answer: dict[str, Any] = json.loads(stdout)
+        answer = json.loads(stdout)
     except ValueError as error:
         raise CaptureError(
             f"the probe of lmcache {release} printed no JSON ({error}): {stdout[:200]!r}\n{stderr[-2000:]}"
         ) from None
+    if not isinstance(answer, dict):
+        raise CaptureError(f"the probe of lmcache {release} printed no JSON object: {stdout[:200]!r}\n{stderr[-2000:]}")
     return answer
 
 
@@ -220,10 +226,17 @@ def fetch_wheel(release: Release, cache: Path | None = None) -> Path:
 
 
 def unpack_wheel(release: Release, wheel: Path, tree: Path) -> None:
-    """Unpack a wheel into a folder that goes on PYTHONPATH, and add the stubs that the release needs."""
+    """Unpack a wheel into a folder that goes on PYTHONPATH, and add the stubs that the release needs.
+
+    Raises:
+        EnvironmentUnavailable: the wheel is damaged.
+    """
     shutil.rmtree(tree, ignore_errors=True)
-    with zipfile.ZipFile(wheel) as archive:
-        archive.extractall(tree)
+    try:
+        with zipfile.ZipFile(wheel) as archive:
+            archive.extractall(tree)
+    except zipfile.BadZipFile as error:
+        raise EnvironmentUnavailable(f"{wheel} is damaged ({error}); remove it so that it is downloaded again") from None
     for stub in STUBS[release]:
         (tree / stub).touch()
 
@@ -253,7 +266,13 @@ def _build_base(base: Path) -> None:
             f"the pinned environment needs CPython 3.11, {interpreter} is {version}; set {PYTHON_SETTING} to a CPython 3.11"
         )
     print("lmconform: building the pinned environment (torch and what lmcache imports), once", file=sys.stderr, flush=True)
-    subprocess.run([interpreter, "-m", "venv", str(base)], check=True, timeout=120, capture_output=True)
+    try:
+        subprocess.run([interpreter, "-m", "venv", str(base)], check=True, timeout=120, capture_output=True, text=True)
+    except subprocess.CalledProcessError as error:
+        raise EnvironmentUnavailable(
+            f"{interpreter} makes no venv: {(error.stderr or error.stdout).strip()}\n"
+            f"install what it asks for, or set {PYTHON_SETTING} to another CPython 3.11"
+        ) from None
     requirements = base / "requirements.txt"
     requirements.write_text(base_requirements())
     _pip(

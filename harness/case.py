@@ -50,6 +50,14 @@ class CaseSpec:
     variants: Variants | None
     judges: Literal["client", "server"]
 
+    @property
+    def needs_own_server(self) -> bool:
+        """Whether a live server must be one that we started: captured conversations store under keys of their own.
+
+        Every other case stores under model names that begin with ``lmconform/``, so that it can run on a server of the user.
+        """
+        return self.variants is transcripts
+
 
 @dataclass(frozen=True)
 class Cell:

@@ -36,9 +36,8 @@ class Judge:
         self._cell = cell
         self._profile = profile
         self._corpus = corpus
-        self.cited = [
-            requirements[name] for name in spec.cites if name in requirements and cell.release in requirements[name].releases
-        ]
+        self._requirements = {name: found for name, found in requirements.items() if cell.release in found.releases}
+        self.cited = [self._requirements[name] for name in spec.cites if name in self._requirements]
 
     @property
     def as_request(self) -> Describe:
@@ -187,8 +186,8 @@ class Judge:
         raise kind(self.explained(Diagnosis(summary=summary, provenance=self._provenance(source), **members), cite))
 
     def explained(self, diagnosis: Diagnosis, cite: str | None = None) -> Diagnosis:
-        """A diagnosis with the words of the requirement that was broken: the cited one, or the first of the case."""
-        requirement = next((found for found in self.cited if cite in {None, found.id}), None)
+        """A diagnosis with the words of the requirement that was broken: the named one, or the first of the case."""
+        requirement = self._requirements.get(cite or "") or next(iter(self.cited), None)
         if requirement is None:
             return diagnosis
         return replace(

@@ -8,7 +8,7 @@ import functools
 import platform
 import shlex
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -23,6 +23,7 @@ from harness.case import TARGETS, CaseSpec, Cell, TargetName, case_name, spec_of
 from harness.client import Budget, Session
 from harness.clients.spec import open_client
 from harness.judge import Judge
+from harness.plugin import DEADLINE, EXAMPLES
 from harness.requirements import Requirement, load_requirements
 from harness.targets import LiveServers
 from harness.verdicts import verdict_of
@@ -44,6 +45,12 @@ class Collectors:
 
     def __init__(self) -> None:
         self._listeners: list[Any] = []
+        self.before_first: Callable[[], None] | None = None
+        """Called once, before the first record is handed out."""
+        self.cut_short = False
+        """A case ended without a record."""
+        self.results: Path | None = None
+        """The results file that this run began to write."""
 
     def listen(self, listener: Any) -> None:
         """Call ``listener(record)`` for every record from now on."""
@@ -51,6 +58,9 @@ class Collectors:
 
     def add(self, record: Mapping[str, Any]) -> None:
         """Hand a record out."""
+        if self.before_first is not None:
+            begin, self.before_first = self.before_first, None
+            begin()
         case = CaseRecord.from_json(record)
         for listener in self._listeners:
             listener(case)
@@ -58,6 +68,8 @@ class Collectors:
     def clear(self) -> None:
         """Forget every listener."""
         self._listeners.clear()
+        self.before_first = None
+        self.cut_short = False
 
 
 collectors = Collectors()
@@ -74,9 +86,11 @@ class Matrix:
     only: Sequence[str]
     live: LiveServers
     results: Path | None
-    budget: Budget = field(default_factory=Budget)
+    examples: int = EXAMPLES
+    budget: Budget = field(default_factory=lambda: Budget(call=DEADLINE))
     _session: Session | None = None
     _writer: ResultsWriter | None = None
+    _matched: set[str] = field(default_factory=set)
 
     @classmethod
     def from_config(cls, config: pytest.Config) -> Matrix:
@@ -92,6 +106,7 @@ class Matrix:
                 runtime=parse_runtime(config.getoption("--runtime")),
                 address=parse_address(config.getoption("--live"), releases, targets),
             )
+            examples, deadline = parse_effort(config.getoption("--examples"), config.getoption("--deadline"))
         except UsageError as error:
             raise pytest.UsageError(str(error)) from None
         results = config.getoption("--results")
@@ -102,6 +117,8 @@ class Matrix:
             only=config.getoption("--only"),
             live=live,
             results=Path(results) if results else None,
+            examples=examples,
+            budget=Budget(call=deadline),
         )
 
     @functools.cached_property
@@ -114,7 +131,20 @@ class Matrix:
         cell = cell_of(item)
         if cell is None:
             return False
-        return not self.only or any(_matches(pattern, case_id(item, cell)) for pattern in self.only)
+        identity = case_id(item, cell)
+        matching = [pattern for pattern in self.only if _matches(pattern, identity)]
+        self._matched.update(matching)
+        return bool(matching) or not self.only
+
+    @property
+    def unmatched(self) -> list[str]:
+        """The patterns of ``--only`` that no item matched so far."""
+        return [pattern for pattern in self.only if pattern not in self._matched]
+
+    def targets_of(self, spec: CaseSpec) -> list[TargetName]:
+        """The selected targets without those that a case must leave alone: a server of the user is not ours to fill."""
+        spared = {"live"} if self.live.address is not None and spec.needs_own_server else set()
+        return [target for target in self.targets if target not in spared]
 
     def session(self) -> Session:
         """The running client, started on first use."""
@@ -130,12 +160,17 @@ class Matrix:
             corpus = None
         return Judge(cell, spec, self.requirements, profile, corpus)
 
-    def begin(self, config: pytest.Config, count: int) -> None:
-        """Open the results file, in the process that sees the whole run."""
-        del count
-        if hasattr(config, "workerinput") or self.results is None:
+    def begin(self) -> None:
+        """Open the results file, in the process that sees the whole run.
+
+        Raises:
+            ClientFailure: the client cannot be started.
+            OSError: the file cannot be written.
+        """
+        if self.results is None:
             return
         self._writer = ResultsWriter(self.results, self.header())
+        collectors.results = self.results
         collectors.listen(self._writer.add)
 
     def header(self) -> RunHeader:
@@ -202,7 +237,7 @@ class Matrix:
             self._session = None
         self.live.close()
         if self._writer is not None:
-            self._writer.close(complete=complete)
+            self._writer.close(complete=complete and not collectors.cut_short)
         collectors.clear()
 
     def _holds(self, name: str, release: Release) -> bool:
@@ -213,6 +248,12 @@ class Matrix:
         words = ["lmconform", "run", "--client", self.spec, "--lmcache", str(cell.release), "--target", cell.target]
         if self.live.address is not None and cell.target == "live":
             words += ["--live", f"{self.live.address[0]}:{self.live.address[1]}"]
+        elif cell.target == "live" and self.live.runtime != "venv":
+            words += ["--runtime", self.live.runtime]
+        if self.examples != EXAMPLES:
+            words += ["--examples", str(self.examples)]
+        if self.budget.call != DEADLINE:
+            words += ["--deadline", f"{self.budget.call:g}"]
         return shlex.join([*words, "--only", identity])
 
 
@@ -293,6 +334,19 @@ def parse_runtime(text: str) -> str:
     if text not in RUNTIMES:
         raise UsageError(f"unknown runtime {text!r}; runtimes are {', '.join(RUNTIMES)}")
     return text
+
+
+def parse_effort(examples: int, deadline: float) -> tuple[int, float]:
+    """Examples of each property, and seconds for each call.
+
+    Raises:
+        UsageError: one of them is not positive.
+    """
+    if examples < 1:
+        raise UsageError(f"--examples {examples} would check nothing; give 1 or more")
+    if not 0 < deadline < float("inf"):
+        raise UsageError(f"--deadline {deadline:g} is no time to wait; give seconds, such as {DEADLINE:g}")
+    return examples, deadline
 
 
 def parse_address(text: str | None, releases: Sequence[Release], targets: Sequence[TargetName]) -> tuple[str, int] | None:

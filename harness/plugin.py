@@ -26,23 +26,57 @@ MATRIX: Final = pytest.StashKey["Matrix"]()
 ERROR: Final = pytest.StashKey[BaseException]()
 SECONDS: Final = pytest.StashKey[float]()
 
+EXAMPLES: Final = 40
+DEADLINE: Final = 15.0
+_DEFAULTS: Final[dict[str, Any]] = {
+    "client": "reference",
+    "lmcache": "all",
+    "target": "fixtures,mock",
+    "only": [],
+    "live": None,
+    "runtime": "venv",
+    "results": None,
+    "examples": EXAMPLES,
+    "deadline": DEADLINE,
+}
+
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     """Options of a run; ``lmconform run`` passes the same ones on."""
     group = parser.getgroup("lmconform", "LMCache conformance")
-    group.addoption("--client", default="reference", help="the client under test (default: reference)")
-    group.addoption("--lmcache", default="all", help="releases of lmcache, separated by commas (default: all in the corpus)")
-    group.addoption("--target", default="fixtures,mock", help="any of fixtures,mock,live (default: fixtures,mock)")
-    group.addoption("--only", action="append", default=[], help="case ids to run, with * and ?; may be repeated")
-    group.addoption("--live", default=None, metavar="HOST:PORT", help="a running server of the one release under test")
-    group.addoption("--runtime", default="venv", help="where live servers run: venv or docker (default: venv)")
-    group.addoption("--results", default=None, metavar="FILE", help="write results.jsonl there")
-    group.addoption("--examples", type=int, default=40, help="hypothesis examples of each property (default: 40)")
+
+    def add(name: str, text: str, **more: Any) -> None:
+        group.addoption(f"--{name}", default=_DEFAULTS[name], help=text, **more)
+
+    add("client", "the client under test (default: reference)")
+    add("lmcache", "releases of lmcache, separated by commas (default: all in the corpus)")
+    add("target", "any of fixtures,mock,live (default: fixtures,mock)")
+    add("only", "case ids to run, with * and ?; may be repeated", action="append")
+    add("live", "a running server of the one release under test", metavar="HOST:PORT")
+    add("runtime", "where live servers run: venv or docker (default: venv)")
+    add("results", "write results.jsonl there", metavar="FILE")
+    add("examples", f"hypothesis examples of each property (default: {EXAMPLES})", type=int)
+    add("deadline", f"seconds after which a silent client hangs (default: {DEADLINE:g})", type=float, metavar="SECONDS")
 
 
 def pytest_configure(config: pytest.Config) -> None:
     """Declare the marker that cases carry."""
     config.addinivalue_line("markers", "conformance: a case of the LMCache conformance matrix")
+
+
+def pytest_sessionstart(session: pytest.Session) -> None:
+    """With xdist the process that sees the whole run collects nothing: it opens the results file at the first record."""
+    if session.config.getoption("results") is not None and session.config.pluginmanager.has_plugin("dsession"):
+        from harness.matrix import collectors
+
+        collectors.before_first = lambda: _begin(session.config)
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection(session: pytest.Session) -> None:
+    """Refuse options that make no sense once, before cases are made of them."""
+    if any(session.config.getoption(name) != default for name, default in _DEFAULTS.items()):
+        _matrix(session.config)
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
@@ -54,7 +88,7 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     spec = spec_of(metafunc.function)
     assert spec is not None
     matrix = _matrix(metafunc.config)
-    chosen = list(cells(spec, matrix.releases, matrix.targets))
+    chosen = list(cells(spec, matrix.releases, matrix.targets_of(spec)))
     metafunc.parametrize("cell", chosen, ids=[cell.id for cell in chosen])
 
 
@@ -71,12 +105,17 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     items[:] = kept
     if dropped:
         config.hook.pytest_deselected(items=dropped)
+    if matrix.unmatched and not hasattr(config, "workerinput"):
+        patterns = ", ".join(repr(pattern) for pattern in matrix.unmatched)
+        raise pytest.UsageError(
+            f"--only {patterns} matches no case of this selection; 'lmconform list --ids' shows what there is"
+        )
 
 
 def pytest_collection_finish(session: pytest.Session) -> None:
     """Open the results file once it is clear that cases will run."""
-    if any(item.get_closest_marker("conformance") for item in session.items):
-        _matrix(session.config).begin(session.config, len(session.items))
+    if any(item.get_closest_marker("conformance") for item in session.items) and not hasattr(session.config, "workerinput"):
+        _begin(session.config)
 
 
 @pytest.hookimpl(wrapper=True)
@@ -108,10 +147,19 @@ def pytest_runtest_logreport(report: pytest.TestReport) -> None:
         collectors.add(from_case)
 
 
+@pytest.hookimpl(optionalhook=True)
+def pytest_handlecrashitem() -> None:
+    """An xdist worker died, most likely of an in-process client: the case that it ran has no record."""
+    from harness.matrix import collectors
+
+    collectors.cut_short = True
+
+
 def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> None:
     """End clients, servers and the results file; a run that was cut short is marked so."""
     if MATRIX in session.config.stash:
-        session.config.stash[MATRIX].end(complete=exitstatus in {pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED})
+        ended = exitstatus in {pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED}
+        session.config.stash[MATRIX].end(complete=ended and not session.shouldstop and not session.shouldfail)
 
 
 @pytest.fixture
@@ -213,6 +261,15 @@ def examples(request: pytest.FixtureRequest) -> Any:
         report_multiple_bugs=False,
         suppress_health_check=list(HealthCheck),
     )
+
+
+def _begin(config: pytest.Config) -> None:
+    from harness.client import ClientFailure
+
+    try:
+        _matrix(config).begin()
+    except (ClientFailure, OSError) as error:
+        raise pytest.UsageError(str(error)) from None
 
 
 def _matrix(config: pytest.Config) -> Matrix:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import contextlib
+import io
 import os
 import sys
+import tempfile
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,6 +15,7 @@ from typing import Any, Final, TextIO
 import pytest
 from rich.console import Console
 
+from fixturegen.corpus import load_corpus
 from fixturegen.environment import open_environment
 from fixturegen.errors import CaptureError, EnvironmentUnavailable
 from harness.case import case_name, spec_of, topic_of
@@ -23,10 +26,12 @@ from harness.matrix import (
     cell_of,
     collectors,
     parse_address,
+    parse_effort,
     parse_releases,
     parse_runtime,
     parse_targets,
 )
+from harness.plugin import DEADLINE, EXAMPLES
 from reports.junit import write_junit
 from reports.progress import RunProgress, run_progress
 from reports.record import CaseRecord
@@ -41,6 +46,10 @@ RESULTS: Final = "results.jsonl"
 JUNIT: Final = "junit.xml"
 
 
+class BrokenCases(Exception):
+    """Cases cannot be collected, which is a fault of the harness."""
+
+
 @dataclass(frozen=True)
 class RunOptions:
     """What to run, as the command line gives it."""
@@ -52,7 +61,8 @@ class RunOptions:
     live: str | None = None
     runtime: str = "venv"
     folder: Path = Path("lmconform-results")
-    examples: int = 40
+    examples: int = EXAMPLES
+    deadline: float = DEADLINE
     failures: int = 10
 
 
@@ -70,24 +80,30 @@ def run_matrix(options: RunOptions) -> ExitCode:
     """Judge a client and write ``results.jsonl`` and ``junit.xml``.
 
     Raises:
-        UsageError: the options make no sense, or nothing matches them.
+        UsageError: the options make no sense, nothing matches them, or the folder cannot be written.
         ClientFailure: the client cannot be started.
+        CorpusError: the corpus of a release is damaged.
     """
     releases = parse_releases(options.lmcache)
     targets = parse_targets(options.target)
     parse_runtime(options.runtime)
     parse_address(options.live, releases, targets)
+    parse_effort(options.examples, options.deadline)
+    for release in releases:
+        load_corpus(release)
+    _require_writable(options.folder)
     open_client(options.client).stop()
     if "live" in targets and options.live is None:
         _prepare(options.runtime, releases)
     path = options.folder / RESULTS
     arguments = [
         *("--client", options.client, "--lmcache", options.lmcache, "--target", options.target),
-        *("--runtime", options.runtime, "--results", str(path), "--examples", str(options.examples)),
+        *("--runtime", options.runtime, "--results", str(path)),
+        *("--examples", str(options.examples), "--deadline", str(options.deadline)),
         *(("--live", options.live) if options.live is not None else ()),
         *(word for pattern in options.only for word in ("--only", pattern)),
     ]
-    with _own_output() as output:
+    with own_output() as output:
         console = make_console(output)
         reporter = _Reporter(console)
         status = _pytest(arguments, reporter)
@@ -97,12 +113,26 @@ def run_matrix(options: RunOptions) -> ExitCode:
             return ExitCode.UNDECIDED
         if status == pytest.ExitCode.NO_TESTS_COLLECTED:
             raise UsageError("no case matches; 'lmconform list --ids' shows what there is")
-        if not path.is_file():
+        if collectors.results != path:
+            console.print("the run ended before its first case; nothing is claimed about the client")
             return ExitCode.UNDECIDED
         results = read_results(path)
         write_junit(results, options.folder / JUNIT)
         print_summary(console, results, path, limit=options.failures)
         return results.exit_code
+
+
+def _require_writable(folder: Path) -> None:
+    """Find out before the run, not after it."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=folder):
+            pass
+    except OSError as error:
+        raise UsageError(f"cannot write results to {folder}: {error.strerror}; name another folder with --out") from None
+    for name in (RESULTS, JUNIT):
+        if (folder / name).is_dir():
+            raise UsageError(f"cannot write {folder / name}: it is a folder; name another one with --out")
 
 
 def _prepare(runtime: str, releases: Sequence[Release]) -> None:
@@ -118,27 +148,55 @@ def collect_cases(*, lmcache: str, target: str, only: Sequence[str]) -> list[Lis
 
     Raises:
         UsageError: the options make no sense, or nothing matches them.
+        CorpusError: the corpus of a release is damaged.
+        BrokenCases: a module of cases cannot be imported.
     """
-    parse_releases(lmcache)
+    for release in parse_releases(lmcache):
+        load_corpus(release)
     parse_targets(target)
     collected = _Collected()
     patterns = [word for pattern in only for word in ("--only", pattern)]
-    with _own_output():
+    with own_output():
         _pytest(["--collect-only", "--lmcache", lmcache, "--target", target, *patterns], collected)
+    if collected.errors:
+        raise BrokenCases("\n".join(collected.errors))
     if not collected.found:
         raise UsageError("no case matches; leave out --only to see what there is")
     return collected.found
 
 
-class _Reporter:
-    """Shows progress; keeps what went wrong outside of any case."""
+class _Watcher:
+    """Keeps what goes wrong outside of any case."""
+
+    def __init__(self) -> None:
+        self.errors: list[str] = []
+
+    def pytest_collectreport(self, report: pytest.CollectReport) -> None:
+        """A module of cases that cannot be imported is a fault of the harness."""
+        if report.failed:
+            self.errors.append(f"{report.nodeid} cannot be collected:\n{report.longreprtext}")
+
+    def pytest_internalerror(self, excrepr: Any, excinfo: pytest.ExceptionInfo[BaseException]) -> bool:
+        """An error inside pytest or this plugin, or a disk that is full; pytest need not print it as well."""
+        error = excinfo.value
+        if isinstance(error, OSError):
+            self.errors.append(
+                f"the run cannot go on: {error.strerror or error}{f': {error.filename}' if error.filename else ''}"
+            )
+        else:
+            self.errors.append(f"internal error, please report it:\n{excrepr}")
+        return True
+
+
+class _Reporter(_Watcher):
+    """Shows progress besides."""
 
     def __init__(self, console: Console) -> None:
+        super().__init__()
         self._console = console
         self._progress: RunProgress | None = None
         self._stack = contextlib.ExitStack()
         self._names: dict[str, str] = {}
-        self.errors: list[str] = []
 
     def pytest_collection_finish(self, session: pytest.Session) -> None:
         """Begin the progress once the number of cases is known."""
@@ -154,15 +212,6 @@ class _Reporter:
         if self._progress is not None:
             self._progress.started(self._names.get(nodeid, nodeid))
 
-    def pytest_collectreport(self, report: pytest.CollectReport) -> None:
-        """A module of cases that cannot be imported is a fault of the harness."""
-        if report.failed:
-            self.errors.append(f"{report.nodeid} cannot be collected:\n{report.longreprtext}")
-
-    def pytest_internalerror(self, excrepr: Any) -> None:
-        """An error inside pytest or this plugin."""
-        self.errors.append(f"internal error, please report it:\n{excrepr}")
-
     def pytest_unconfigure(self) -> None:
         """End the progress."""
         self._stack.close()
@@ -172,10 +221,11 @@ class _Reporter:
             self._progress.finished(record)
 
 
-class _Collected:
+class _Collected(_Watcher):
     """Notes what was collected."""
 
     def __init__(self) -> None:
+        super().__init__()
         self.found: list[ListedCase] = []
 
     def pytest_collection_finish(self, session: pytest.Session) -> None:
@@ -192,24 +242,53 @@ class _Collected:
 
 
 def _pytest(arguments: Sequence[str], plugin: object) -> int:
-    """Pytest with our plugin alone, deaf to configuration and plugins of the folder it is called from."""
+    """Pytest with our plugin alone, deaf to configuration and plugins of the folder it is called from.
+
+    Raises:
+        UsageError: the plugin refused the arguments.
+    """
+    collectors.results = None
+    said = io.StringIO()
     before = os.environ.get("PYTEST_DISABLE_PLUGIN_AUTOLOAD"), os.environ.get("PYTEST_ADDOPTS")
     os.environ["PYTEST_DISABLE_PLUGIN_AUTOLOAD"] = "1"
     os.environ.pop("PYTEST_ADDOPTS", None)
     fixed = ["-c", str(CASES / "pytest.ini"), "-p", "harness.plugin", "-p", "no:cacheprovider", "-p", "no:terminal"]
     try:
-        return int(pytest.main([str(CASES), *fixed, *arguments], plugins=[plugin]))
+        with contextlib.redirect_stderr(said):
+            status = int(pytest.main([str(CASES), *fixed, *arguments], plugins=[plugin]))
     finally:
         for name, value in zip(("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "PYTEST_ADDOPTS"), before, strict=True):
             if value is None:
                 os.environ.pop(name, None)
             else:
                 os.environ[name] = value
+    if status == pytest.ExitCode.USAGE_ERROR:
+        raise UsageError(said.getvalue().strip().removeprefix("ERROR: "))
+    sys.stderr.write(said.getvalue())
+    return status
+
+
+class _PatientOutput(io.FileIO):
+    """Output that nobody needs to read to the end: ``| head`` must not cost the run its results or its exit code."""
+
+    def write(self, data: Any) -> int:
+        try:
+            return super().write(data)
+        except BrokenPipeError:
+            nowhere = os.open(os.devnull, os.O_WRONLY)
+            os.dup2(nowhere, self.fileno())
+            os.close(nowhere)
+            return super().write(data)
 
 
 @contextlib.contextmanager
-def _own_output() -> Iterator[TextIO]:
+def own_output() -> Iterator[TextIO]:
     """Standard output as it was before pytest captures it."""
-    sys.stdout.flush()
-    with os.fdopen(os.dup(sys.stdout.fileno()), "w", encoding="utf-8", errors="backslashreplace") as output:
+    if sys.stdout is None:
+        descriptor = os.open(os.devnull, os.O_WRONLY)
+    else:
+        sys.stdout.flush()
+        descriptor = os.dup(sys.stdout.fileno())
+    raw = _PatientOutput(descriptor, "w")
+    with io.TextIOWrapper(io.BufferedWriter(raw), encoding="utf-8", errors="backslashreplace") as output:
         yield output

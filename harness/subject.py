@@ -35,7 +35,7 @@ class Subject:
         if op in PURE or op == "connect":
             args["release"] = self._release
         timeout = self._open.get(args.get("connection", ""), args.get("timeout_ms", 0))
-        deadline = max(self._budget.for_operation(op), timeout / 1000 + GRACE)
+        deadline = max(self._budget.for_operation(op), timeout / 1000 + GRACE if timeout else 0)
         return self._session.call(op, args, deadline=deadline)
 
     def ok(self, op: str, **args: Any) -> Mapping[str, Any]:

@@ -77,7 +77,7 @@ class LiveServers:
             try:
                 self._running[release] = self._start(release)
             except (EnvironmentUnavailable, CaptureError) as error:
-                self._failed[release] = f"no live server of lmcache {release}: {error}"
+                self._failed[release] = f"no live server of lmcache {release}: {error}; without live in --target none is needed"
                 raise TargetUnavailable(self._failed[release]) from None
         return self._running[release]
 

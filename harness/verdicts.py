@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import traceback
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Final
 
 from harness.client import AdapterFault, ClientCrash, ClientFailure, ClientHang, ClientUnavailable
 from harness.failure import CaseFailure, LiveServerFailure, MockDriftFailure, TargetUnavailable, UnsupportedByClient
 from reports.diagnosis import Diagnosis
 from reports.verdict import Verdict
 
+_TREE: Final = Path(__file__).resolve().parent.parent
 Explained = Callable[[Diagnosis], Diagnosis]
 """Adds the words of the requirement."""
 
@@ -50,14 +54,24 @@ def verdict_of(error: BaseException | None, explain: Explained = lambda diagnosi
     for kind, verdict in _FAILURES:
         if isinstance(found, kind):
             return Ended(verdict, diagnosis=_diagnosis(found, explain, stderr))
-    return Ended(Verdict.HARNESS_ERROR, diagnosis=Diagnosis(summary=f"{type(found).__name__}: {found}"))
+    return Ended(Verdict.HARNESS_ERROR, diagnosis=_own_fault(found))
 
 
 def _diagnosis(error: BaseException, explain: Explained, stderr: str) -> Diagnosis:
     if isinstance(error, CaseFailure):
         return replace(error.diagnosis, client_stderr=stderr) if stderr else error.diagnosis
     said = getattr(error, "stderr", "") or stderr
-    return explain(Diagnosis(summary=str(error), client_stderr=said or None))
+    summary, *more = str(error).split("\n  ") if isinstance(error, ClientFailure) else [str(error)]
+    return explain(Diagnosis(summary=summary, client_answered="; ".join(more) or None, client_stderr=said or None))
+
+
+def _own_fault(error: BaseException) -> Diagnosis:
+    """What went wrong in the harness and where, so that a report of it needs nothing else."""
+    frames = traceback.extract_tb(error.__traceback__)
+    ours = [frame for frame in frames if Path(frame.filename).is_relative_to(_TREE) and "site-packages" not in frame.filename]
+    places = [f"{Path(frame.filename).name}:{frame.lineno} {frame.name}" for frame in (ours or frames)[-3:]]
+    where = f" (in {' > '.join(places)})" if places else ""
+    return Diagnosis(summary=f"{type(error).__name__}: {error}{where}; a fault of lmconform or its cases, please report it")
 
 
 def _inner(error: BaseException) -> BaseException:

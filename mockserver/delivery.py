@@ -72,7 +72,6 @@ def _cut(outgoing: Outgoing) -> tuple[Buffer, Buffer]:
 
 def _send_segments(connection: Connection, parts: list[Buffer], pace: Pace) -> None:
     deadline: float | None = None
-    connection.separate_sends(True)
     with PeerWatch(connection.socket) as peer:
         for number, piece in enumerate(split(parts, pace.sizes)):
             if number:
@@ -82,18 +81,16 @@ def _send_segments(connection: Connection, parts: list[Buffer], pace: Pace) -> N
                 if pace.pause:
                     connection.wait(pace.pause)
             connection.send(piece)
-    connection.separate_sends(False)
 
 
 def _wait_until_read(connection: Connection, peer: PeerWatch, deadline: float) -> None:
     for look in itertools.count():
-        unread = peer.unread()
-        if not undelivered(connection.socket):
-            if unread is None:
-                connection.wait(_UNSEEN_PEER_PAUSE)
-                return
-            if unread == 0:
-                return
+        read = peer.has_read(connection.bytes_sent)
+        if read is None and not undelivered(connection.socket):
+            connection.wait(_UNSEEN_PEER_PAUSE)
+            return
+        if read:
+            return
         if time.monotonic() >= deadline:
             connection.wait(_LOOK_AGAIN)
             return

@@ -14,6 +14,11 @@ _DIAG_BY_FAMILY = 20
 _REQUEST = 1
 _ROW_BEFORE_QUEUES = 16 + 4 + 48 + 4
 """Netlink header, four bytes of state, the socket's identity, its expiry: the receive queue follows."""
+_ROW = _ROW_BEFORE_QUEUES + 4 * 4
+"""Both queues, owner and inode end the row; attributes follow."""
+_TCP_INFO = 2
+_BYTES_RECEIVED = 128
+"""Offset of ``tcpi_bytes_received`` in the kernel's ``tcp_info``."""
 
 
 def undelivered(sock: socket.socket) -> int:
@@ -40,6 +45,25 @@ class PeerWatch:
 
     def unread(self) -> int | None:
         """Bytes that arrived at the peer and that it has not read; None where that cannot be known."""
+        answer = self._ask()
+        if answer is None:
+            return None
+        (waiting,) = struct.unpack_from("=I", answer, _ROW_BEFORE_QUEUES)
+        return int(waiting)
+
+    def has_read(self, total: int) -> bool | None:
+        """Whether the peer got so many bytes since the connection began and has read all that it got; None if unknowable.
+
+        This does not wait for an acknowledgement, which a kernel may hold back for 40 ms.
+        """
+        answer = self._ask()
+        received = None if answer is None else _bytes_received(answer)
+        if answer is None or received is None:
+            return None
+        (waiting,) = struct.unpack_from("=I", answer, _ROW_BEFORE_QUEUES)
+        return received >= total and waiting == 0
+
+    def _ask(self) -> bytes | None:
         if self._diag is None:
             return None
         try:
@@ -47,10 +71,9 @@ class PeerWatch:
             answer = self._diag.recv(4096)
         except OSError:
             return None
-        if len(answer) < _ROW_BEFORE_QUEUES + 4 or struct.unpack_from("=H", answer, 4) != (_DIAG_BY_FAMILY,):
+        if len(answer) < _ROW or struct.unpack_from("=H", answer, 4) != (_DIAG_BY_FAMILY,):
             return None
-        (waiting,) = struct.unpack_from("=I", answer, _ROW_BEFORE_QUEUES)
-        return int(waiting)
+        return answer
 
     def close(self) -> None:
         """Give the descriptor back."""
@@ -72,5 +95,19 @@ def _question(sock: socket.socket) -> bytes:
     addresses = b"".join(socket.inet_pton(sock.family, host).ljust(16, b"\0") for host in (theirs, ours))
     any_interface_any_cookie = struct.pack("=III", 0, 0xFFFFFFFF, 0xFFFFFFFF)
     every_state = 0xFFFFFFFF
-    row = struct.pack("=BBBBI", sock.family, socket.IPPROTO_TCP, 0, 0, every_state) + ends + addresses + any_interface_any_cookie
+    row = struct.pack("=BBBBI", sock.family, socket.IPPROTO_TCP, 1 << (_TCP_INFO - 1), 0, every_state) + ends + addresses + any_interface_any_cookie
     return struct.pack("=IHHII", 16 + len(row), _DIAG_BY_FAMILY, _REQUEST, 1, 0) + row
+
+
+def _bytes_received(answer: bytes) -> int | None:
+    """``tcpi_bytes_received`` of the row's ``tcp_info``, or None where the kernel does not tell."""
+    at = _ROW
+    while at + 4 <= len(answer):
+        length, kind = struct.unpack_from("=HH", answer, at)
+        if length < 4:
+            return None
+        if kind == _TCP_INFO and length >= 4 + _BYTES_RECEIVED + 8:
+            (received,) = struct.unpack_from("=Q", answer, at + 4 + _BYTES_RECEIVED)
+            return int(received)
+        at += (length + 3) & ~3
+    return None

@@ -6,7 +6,7 @@ Source: ``lmcache.utils`` of each release (``CacheEngineKey``, ``LayerCacheEngin
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import Final, Literal
 
@@ -50,6 +50,11 @@ class KeyGrammar:
     """Hashes that are bytes can be written."""
     server_layers: bool
     """A server takes layer keys; before 0.3.14 its parser looked at the wrong part and dropped the connection."""
+    unordered_tags: bool = False
+    """A server takes the order of tags for meaningless, except among tags whose name begins with ``lmcache.tag.``.
+
+    0.3.4 and 0.3.5 read a tag back without that prefix, so it never reaches ``tags`` and the hash; what is compared is a dict.
+    """
 
     @property
     def dtype_of_name(self) -> dict[str, str]:
@@ -92,9 +97,9 @@ KEY_GRAMMARS = RangeTable(
     "key grammar",
     ("0.3.1", KeyGrammar(True, "text", None, tags=False, digests=False, server_layers=False)),
     ("0.3.3", KeyGrammar(True, "decimal", None, tags=False, digests=False, server_layers=False)),
-    ("0.3.4", KeyGrammar(True, "decimal-read-as-hex", None, tags=True, digests=False, server_layers=False)),
+    ("0.3.4", KeyGrammar(True, "decimal-read-as-hex", None, tags=True, digests=False, server_layers=False, unordered_tags=True)),
     ("0.3.6", KeyGrammar(True, "hex", None, tags=True, digests=False, server_layers=False)),
-    ("0.3.9", KeyGrammar(True, "hex", _FP8_SHARED, tags=True, digests=False, server_layers=False)),
+    ("0.3.9.post1", KeyGrammar(True, "hex", _FP8_SHARED, tags=True, digests=False, server_layers=False)),
     ("0.3.13", KeyGrammar(False, "hex", _FP8_SHARED, tags=True, digests=True, server_layers=False)),
     ("0.3.14", KeyGrammar(False, "hex", _FP8_OWN, tags=True, digests=True, server_layers=True)),
 )
@@ -150,7 +155,10 @@ def parse_key_as_server(release: Release, text: str) -> CacheKey:
     parts = text.strip().split("@")
     position = _fixed_parts(grammar)
     layered = grammar.server_layers and len(parts) > position and parts[position].isdigit()
-    return _parse(release, grammar, text.strip(), parts, layered=layered)
+    key = _parse(release, grammar, text.strip(), parts, layered=layered)
+    if not grammar.unordered_tags:
+        return key
+    return replace(key, tags=tuple(sorted(key.tags, key=lambda tag: ("",) if tag[0].startswith("lmcache.tag.") else tag)))
 
 
 def _fixed_parts(grammar: KeyGrammar) -> int:

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import functools
 import os
+import signal
 import sys
+import threading
 from collections.abc import Callable, Sequence
-from typing import Any, Final
+from typing import Annotated, Any, Final
 
 import typer
 from rich.console import Console
@@ -17,6 +19,8 @@ from harness.cli import capture, list_cases, run, serve, smoke, test, verify
 from harness.client import ClientFailure
 from harness.matrix import UsageError
 from harness.requirements import RequirementError
+from harness.runner import BrokenCases
+from harness.version import TOOL_VERSION
 from mockserver.faults import FaultSpecError, NotApplicableError
 from mockserver.listener import PortInUseError, RemoteHostError
 from reports.results import ResultsError
@@ -25,7 +29,11 @@ from wire.errors import WireError
 
 
 class _InterruptedError(Exception):
-    """Ctrl-C; typer would end with status 1, which says something about a client."""
+    """Ctrl-C, or SIGTERM; typer would end with status 1, which says something about a client."""
+
+
+class _NobodyReadsError(Exception):
+    """The reader of a pipe went away; typer would end with status 1 here as well."""
 
 
 def _end_with(code: object, **_: object) -> None:
@@ -35,12 +43,31 @@ def _end_with(code: object, **_: object) -> None:
 def _guarded(command: Callable[..., object]) -> Callable[..., object]:
     @functools.wraps(command)
     def call(*args: Any, **kwargs: Any) -> object:
+        before = _terminate_as_interrupt()
         try:
             return command(*args, **kwargs)
         except KeyboardInterrupt:
             raise _InterruptedError from None
+        except BrokenPipeError:
+            raise _NobodyReadsError from None
+        finally:
+            if before is not None:
+                signal.signal(signal.SIGTERM, before)
 
     return call
+
+
+def _terminate_as_interrupt() -> Any:
+    """Let SIGTERM end a command as Ctrl-C does, so that results are kept and servers stopped; the handler before."""
+    if threading.current_thread() is not threading.main_thread():
+        return None
+    return signal.signal(signal.SIGTERM, signal.default_int_handler)
+
+
+def _show_version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"lmconform {TOOL_VERSION}")
+        raise typer.Exit
 
 
 app = typer.Typer(
@@ -48,8 +75,20 @@ app = typer.Typer(
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
+    context_settings={"help_option_names": ["-h", "--help"]},
     result_callback=_end_with,
 )
+
+
+@app.callback()
+def _root(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_show_version, is_eager=True, help="Show the version of lmconform and stop.")
+    ] = False,
+) -> None:
+    """Options before the command."""
+
+
 app.command("run")(_guarded(run.command))
 app.command("list")(_guarded(list_cases.command))
 app.command("smoke")(_guarded(smoke.command))
@@ -70,8 +109,7 @@ _BAD_INPUT: Final = (
     RequirementError,
     ClientFailure,
 )
-_BAD_ENVIRONMENT: Final = (EnvironmentUnavailable, CaptureError)
-INTERRUPTED: Final = 130
+_BAD_ENVIRONMENT: Final = (EnvironmentUnavailable, CaptureError, BrokenCases)
 
 
 def run_app(words: Sequence[str]) -> int:
@@ -81,12 +119,13 @@ def run_app(words: Sequence[str]) -> int:
     except SystemExit as end:
         return end.code if isinstance(end.code, int) else ExitCode.CONFORMANT
     except _InterruptedError:
-        return _explain("interrupted", INTERRUPTED)
+        return _explain("interrupted", ExitCode.UNDECIDED)
     except _BAD_INPUT as error:
         return _explain(str(error), ExitCode.USAGE)
     except _BAD_ENVIRONMENT as error:
         return _explain(str(error), ExitCode.UNDECIDED)
-    except BrokenPipeError:
+    except (_NobodyReadsError, BrokenPipeError):
+        # Whatever is still buffered must not fail again when the interpreter ends.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return ExitCode.UNDECIDED
     except OSError as error:

@@ -29,6 +29,10 @@ def command(
     for listed in found:
         if listed.name not in shown:
             shown.add(listed.name)
-            typer.echo(f"{listed.name}  ({counts[listed.name]} executions)  {', '.join(listed.cites)}")
+            typer.echo(f"{listed.name}  ({_number(counts[listed.name], 'execution')})  {', '.join(listed.cites)}")
             typer.echo(f"    {listed.title}")
-    typer.echo(f"\n{len(shown)} cases, {len(found)} executions")
+    typer.echo(f"\n{_number(len(shown), 'case')}, {_number(len(found), 'execution')}")
+
+
+def _number(count: int, noun: str) -> str:
+    return f"{count} {noun}{'' if count == 1 else 's'}"

@@ -18,7 +18,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if words == ["--version"]:
         print(f"lmconform {TOOL_VERSION}")
         return 0
-    from harness.cli.app import run_app
+    try:
+        from harness.cli.app import run_app
+    except KeyboardInterrupt:
+        print("lmconform: interrupted", file=sys.stderr)
+        return 3
 
     return run_app(words)
 

@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from harness.cli import options
+from harness.plugin import DEADLINE, EXAMPLES
 from harness.runner import RunOptions, run_matrix
 
 DEFAULT_FOLDER = Path("lmconform-results")
@@ -19,11 +20,20 @@ def command(
     target: options.Targets = "fixtures,mock",
     only: options.Only = None,
     live: Annotated[
-        str | None, typer.Option("--live", metavar="HOST:PORT", help="Use this running server as the live target.")
+        str | None,
+        typer.Option(
+            "--live",
+            metavar="HOST:PORT",
+            help="Use this running server as the live target. Everything stored there has a model name that begins with "
+            "lmconform/; captured conversations, which use other keys, are left out.",
+        ),
     ] = None,
     runtime: options.Runtime = "venv",
     out: Annotated[Path, typer.Option("--out", help="Folder for results.jsonl and junit.xml.")] = DEFAULT_FOLDER,
-    examples: Annotated[int, typer.Option("--examples", min=1, help="Examples of each property.")] = 40,
+    examples: Annotated[int, typer.Option("--examples", min=1, help="Examples of each property.")] = EXAMPLES,
+    deadline: Annotated[
+        float, typer.Option("--deadline", metavar="SECONDS", help="How long a call may take before the client hangs.")
+    ] = DEADLINE,
     failures: Annotated[int, typer.Option("--failures", min=0, help="How many failures to explain on the terminal.")] = 10,
 ) -> int:
     """Judge a client against captured fixtures, the mock server and a live server of the real lmcache.
@@ -41,6 +51,7 @@ def command(
                 runtime=runtime,
                 folder=out,
                 examples=examples,
+                deadline=deadline,
                 failures=failures,
             )
         )

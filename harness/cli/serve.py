@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import dataclasses
 import signal
+import textwrap
 import threading
 from typing import Annotated
 
 import typer
 
+from harness.matrix import UsageError
 from mockserver.faults import FAULTS, describe, parse_plan
+from mockserver.listener import RemoteHostError
 from mockserver.lm import LmServer
 from wire.release import KNOWN_RELEASES, Release
 
@@ -26,13 +30,36 @@ def command(
     """Run the mock lm:// server until it is interrupted; it answers as the real server of the release does."""
     if faults:
         for name in FAULTS:
-            typer.echo(f"{describe(name)}\n")
+            typer.echo(f"{_form(name)}\n{textwrap.indent(textwrap.fill(describe(name), 100), '    ')}\n")
+        typer.echo("Each also takes command=, nth= and connection=, which pick the exchanges, and last key=.")
         return
     plan = parse_plan(fault or ())
     stop = threading.Event()
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, lambda *_: stop.set())
-    with LmServer(Release.parse(lmcache), host=host, port=port, faults=plan, allow_remote=allow_remote) as server:
-        typer.echo(f"mock of lmcache {server.release} listens on {server.url}")
-        stop.wait()
-        typer.echo(f"stopped after {server.journal.exchange_count} exchanges on {server.journal.connection_count} connections")
+    release = Release.parse(lmcache)
+    if release.text not in KNOWN_RELEASES:
+        typer.echo(
+            f"lmconform: lmcache {release} is not known here; its wire is taken to be that of the release before", err=True
+        )
+    try:
+        with LmServer(release, host=host, port=port, faults=plan, allow_remote=allow_remote) as server:
+            typer.echo(f"mock of lmcache {server.release} listens on {server.url}")
+            stop.wait()
+            journal = server.journal
+            typer.echo(f"stopped after {journal.exchange_count} exchanges on {journal.connection_count} connections")
+    except RemoteHostError:
+        raise UsageError(
+            f"other machines can reach {host}, and a mock server trusts whoever connects; "
+            "leave --host out, or add --allow-remote if you mean it"
+        ) from None
+
+
+def _form(name: str) -> str:
+    """A fault with its parameters, those that can be left out in brackets: ``close-after:bytes=...[,reset=False]``."""
+    fields = dataclasses.fields(FAULTS[name])  # type: ignore[arg-type]  # actions are dataclasses
+    needed = ",".join(f"{field.name}=..." for field in fields if field.default is dataclasses.MISSING)
+    optional = [f"{field.name}={field.default}" for field in fields if field.default is not dataclasses.MISSING]
+    if needed:
+        return f"{name}:{needed}" + "".join(f"[,{word}]" for word in optional)
+    return f"{name}[:{','.join(optional)}]"

@@ -234,7 +234,19 @@ def test_a_file_hash_that_was_edited_with_its_file_is_found(small_corpus, load):
 
 @pytest.mark.parametrize(
     "member",
-    ["format", "release", "wheel", "stubs", "byte_order", "files", "volatile", "unavailable", "environment", "seal", "environment_seal"],
+    [
+        "format",
+        "release",
+        "wheel",
+        "stubs",
+        "byte_order",
+        "files",
+        "volatile",
+        "unavailable",
+        "environment",
+        "seal",
+        "environment_seal",
+    ],
 )
 def test_a_manifest_without_a_member_is_found(small_corpus, load, member):
     edit_manifest(small_corpus, lambda document: document.pop(member))

@@ -24,7 +24,8 @@ def test_every_captured_corpus_loads(release):
 @pytest.mark.parametrize("release", CAPTURED, ids=str)
 def test_the_manifest_counts_the_entries_of_every_file(release):
     corpus = load_corpus(release)
-    counts = {f"{op}.jsonl": len(vectors) for op, vectors in corpus.vectors.items()} | {"transcripts.jsonl": len(corpus.transcripts)}
+    counts = {f"{op}.jsonl": len(vectors) for op, vectors in corpus.vectors.items()}
+    counts["transcripts.jsonl"] = len(corpus.transcripts)
     assert {name: entry.entries for name, entry in corpus.manifest.files.items()} == counts
 
 
@@ -114,7 +115,8 @@ def test_provenance_names_release_vector_wheel_and_upstream(small_corpus, load):
 def test_provenance_of_a_transcript_names_the_server(small_corpus, load):
     corpus = load()
     assert corpus.provenance(corpus.transcripts[0]) == (
-        "corpus 0.5.6, lm.server.health (lmcache-0.5.6-cp311-cp311-linux_x86_64.whl sha256 14530ff72b96, upstream lmcache.v1.server)"
+        "corpus 0.5.6, lm.server.health "
+        "(lmcache-0.5.6-cp311-cp311-linux_x86_64.whl sha256 14530ff72b96, upstream lmcache.v1.server)"
     )
 
 
@@ -135,7 +137,8 @@ def test_an_answer_is_no_refusal_and_a_refusal_no_answer(small_corpus, load):
 
 
 def test_a_refusal_without_a_message_is_its_type():
-    assert Vector("x", "op", {}, {"error": {"type": "AssertionError", "message": ""}}, "s").refusal == "lmcache raises AssertionError"
+    vector = Vector("x", "op", {}, {"error": {"type": "AssertionError", "message": ""}}, "s")
+    assert vector.refusal == "lmcache raises AssertionError"
 
 
 def test_a_content_hash_does_not_depend_on_the_order_of_members():

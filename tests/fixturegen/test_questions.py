@@ -6,8 +6,8 @@ import struct
 
 import pytest
 
-from fixturegen.corpus import captured_releases, load_corpus
 from fixturegen import inputs
+from fixturegen.corpus import captured_releases, load_corpus
 from fixturegen.inputs import keys
 from fixturegen.inputs.identities import key
 from fixturegen.inputs.samples import sample, storable_formats
@@ -204,6 +204,6 @@ def test_a_key_has_no_other_parts():
 
 
 def test_two_questions_with_one_id_are_a_fault_and_named(monkeypatch):
-    monkeypatch.setattr(keys, "questions", lambda release: iter([("lm.twice", "defaults", {})] * 2))
+    monkeypatch.setattr(keys, "questions", lambda _release: iter([("lm.twice", "defaults", {})] * 2))
     with pytest.raises(ValueError, match=r"questions share an id: lm\.twice"):
         inputs.questions(Release.parse("0.5.6"))

@@ -50,6 +50,7 @@ def test_segments_arrive_one_by_one_however_large_the_reads_are(server, client):
     arrived = []
     while sum(arrived) < HEADER + len(BODY):
         arrived.append(len(client.socket.recv(4096)))
+        assert arrived[-1], "the server closed the connection"
     assert arrived == [10, 26, 5, 5, 5, 5]
     exchange = finished(server)
     assert sizes(exchange) == arrived

@@ -157,7 +157,7 @@ def test_a_key_field_that_is_no_utf8_is_refused(profile):
 
 
 @every_generation
-@pytest.mark.parametrize("change", [lambda header: b"", lambda header: header[:-1], lambda header: header + b" "])
+@pytest.mark.parametrize("change", [lambda _: b"", lambda header: header[:-1], lambda header: header + b" "])
 def test_a_header_of_another_size_is_refused_with_both_sizes(profile, change):
     request = change(encode_request(profile, Request("GET", "k")))
     with pytest.raises(DecodeError, match=f"a header of {len(request)} bytes, expected {profile.header.request_size}"):

@@ -39,7 +39,8 @@ WRITTEN = {
     "0.3.5": "vllm@m@2@1@6699",
     "0.3.6": "vllm@m@2@1@1a2b",
     "0.3.7": "vllm@m@2@1@1a2b",
-    "0.3.9": "vllm@m@2@1@1a2b@bfloat16",
+    "0.3.9": "vllm@m@2@1@1a2b",
+    "0.3.9.post1": "vllm@m@2@1@1a2b@bfloat16",
     "0.3.12": "vllm@m@2@1@1a2b@bfloat16",
     "0.3.13": "m@2@1@1a2b@bfloat16",
     "0.3.14": "m@2@1@1a2b@bfloat16",
@@ -47,7 +48,7 @@ WRITTEN = {
 }
 ROUND_TRIPS = [text for text in KNOWN_RELEASES if text not in {"0.3.4", "0.3.5"}]
 WITH_TAGS = [text for text in KNOWN_RELEASES if release(text) >= release("0.3.4")]
-WITH_DTYPE = [text for text in KNOWN_RELEASES if release(text) >= release("0.3.9")]
+WITH_DTYPE = [text for text in KNOWN_RELEASES if release(text) >= release("0.3.9.post1")]
 
 
 @pytest.mark.parametrize(("text", "written"), WRITTEN.items())
@@ -168,6 +169,26 @@ def test_a_tag_given_twice_keeps_its_place_and_its_last_value():
     assert parse_key_as_server(release("0.5.6"), "m@2@1@ab@half@a%1@b%2@a%3").tags == (("a", "3"), ("b", "2"))
 
 
+@pytest.mark.parametrize("text", ["0.3.4", "0.3.5"])
+def test_servers_of_0_3_4_and_0_3_5_do_not_see_the_order_of_tags(text):
+    there, back = (parse_key_as_server(release(text), f"vllm@m@2@1@ab@{tags}") for tags in ("a%1@b%2", "b%2@a%1"))
+    assert there == back
+
+
+@pytest.mark.parametrize("text", ["0.3.4", "0.3.5"])
+def test_servers_of_0_3_4_and_0_3_5_see_the_order_of_tags_that_carry_the_prefix_of_settings(text):
+    tags = ("lmcache.tag.a%1@lmcache.tag.b%2", "lmcache.tag.b%2@lmcache.tag.a%1")
+    there, back = (parse_key_as_server(release(text), f"vllm@m@2@1@ab@{written}") for written in tags)
+    assert there != back
+
+
+@pytest.mark.parametrize("text", ["0.3.6", "0.3.12", "0.5.6"])
+def test_later_servers_see_the_order_of_tags(text):
+    written = format_key(release(text), key_of(text))
+    there, back = (parse_key_as_server(release(text), f"{written}@{tags}") for tags in ("a%1@b%2", "b%2@a%1"))
+    assert there != back
+
+
 def test_a_tag_is_split_at_its_first_percent_sign():
     assert parse_key(release("0.5.6"), "m@2@1@ab@half@a%1%2@%@b%").tags == (("a", "1%2"), ("", ""), ("b", ""))
 
@@ -217,7 +238,7 @@ def test_servers_take_layer_keys_from_0_3_14(text):
     if release(text) >= release("0.3.14"):
         assert parse_key_as_server(release(text), written).layer == 3
     else:
-        with pytest.raises(DecodeError, match="is no tag|has 6 parts"):
+        with pytest.raises(DecodeError, match=r"is no tag|has 6 parts"):
             parse_key_as_server(release(text), written)
 
 

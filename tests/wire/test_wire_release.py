@@ -1,5 +1,7 @@
 """Releases, ranges of them, and tables by release."""
 
+import itertools
+
 import pytest
 
 from wire.chunks import CHUNK_CHAINS
@@ -61,7 +63,7 @@ def test_rows_of_a_table_cover_every_known_release_once_and_with_its_value(table
 @pytest.mark.parametrize("table", TABLES, ids=lambda table: table.name)
 def test_neighbouring_rows_of_a_table_differ(table):
     values = [value for _, value in table.rows()]
-    assert all(left != right for left, right in zip(values, values[1:], strict=False))
+    assert all(left != right for left, right in itertools.pairwise(values))
 
 
 def test_a_profile_gathers_the_rows_of_its_release():
@@ -72,7 +74,8 @@ def test_a_profile_gathers_the_rows_of_its_release():
 
 
 def test_header_sizes_of_both_generations():
-    sizes = [(lm_profile(release(text)).header.request_size, lm_profile(release(text)).header.reply_size) for text in KNOWN_RELEASES]
+    headers = [lm_profile(release(text)).header for text in KNOWN_RELEASES]
+    sizes = [(header.request_size, header.reply_size) for header in headers]
     assert sizes == [(182, 32)] * 3 + [(186, 36)] * (len(KNOWN_RELEASES) - 3)
 
 
@@ -131,6 +134,10 @@ def test_up_to_and_all_print_as_the_range_that_they_are():
 def test_a_range_of_another_form_is_refused(text):
     with pytest.raises(UnknownReleaseError):
         ReleaseRange.parse(text)
+
+
+def test_a_range_may_begin_and_end_with_the_same_release():
+    assert ReleaseRange.parse("0.4.3 to 0.4.3") == ReleaseRange.parse("0.4.3")
 
 
 def test_a_range_that_ends_before_it_begins_is_refused():

@@ -1,0 +1,80 @@
+"""``lmconform serve``: a mock in the foreground, from its first line to its end."""
+
+import re
+import signal
+import socket
+
+import pytest
+
+from fixturegen.server_process import healthy
+from wire.release import Release
+
+NEWEST = Release.parse("0.5.6")
+
+
+@pytest.fixture
+def serving(start):
+    """A started mock: its process and port."""
+
+    def begin(*words):
+        process = start("serve", *words)
+        line = process.stdout.readline()
+        found = re.fullmatch(r"mock of lmcache \S+ listens on lm://127\.0\.0\.1:(\d+)\n", line)
+        assert found, line
+        return process, int(found[1])
+
+    return begin
+
+
+def test_it_answers_on_the_port_that_it_prints(serving):
+    _, port = serving()
+    assert healthy(NEWEST, "127.0.0.1", port)
+
+
+def test_it_listens_on_the_port_that_was_asked_for(serving):
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        wanted = free.getsockname()[1]
+    assert serving("--port", str(wanted))[1] == wanted
+
+
+def test_it_speaks_the_release_that_was_asked_for(serving):
+    _, port = serving("--lmcache", "0.3.1")
+    assert healthy(Release.parse("0.3.1"), "127.0.0.1", port)
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_it_ends_cleanly_and_says_what_it_did(serving, number):
+    process, port = serving()
+    assert healthy(NEWEST, "127.0.0.1", port)
+    process.send_signal(number)
+    out, err = process.communicate(timeout=10)
+    assert process.returncode == 0
+    assert out == "stopped after 1 exchanges on 1 connections\n"
+    assert err == ""
+
+
+def test_it_ends_although_a_client_is_still_connected(serving):
+    process, port = serving("--fault", "stall")
+    with socket.create_connection(("127.0.0.1", port)):
+        process.terminate()
+        process.communicate(timeout=10)
+    assert process.returncode == 0
+
+
+def test_it_misbehaves_as_told(serving):
+    _, port = serving("--fault", "replace-field:name=code,value=400")
+    assert not healthy(NEWEST, "127.0.0.1", port)
+
+
+def test_it_says_that_a_release_is_not_known(start):
+    process = start("serve", "--lmcache", "99.0")
+    assert "listens on" in process.stdout.readline()
+    process.terminate()
+    assert "lmcache 99.0 is not known here" in process.communicate(timeout=10)[1]
+
+
+def test_it_lists_its_faults(command):
+    ended = command("serve", "--faults")
+    assert ended.code == 0
+    for name in ("segments:sizes=...", "delay:seconds=...", "stall[:bytes=0]", "close-after:bytes=...[,reset=False]"):
+        assert f"\n{name}" in f"\n{ended.out}"

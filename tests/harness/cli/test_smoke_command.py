@@ -1,0 +1,33 @@
+"""``lmconform smoke``: the checks of an adapter, on the terminal."""
+
+
+def test_the_reference_client_passes(command):
+    ended = command("smoke")
+    assert ended.code == 0
+    assert ended.out.endswith("\n9 passed, 0 failed\n")
+
+
+def test_a_client_in_a_process_of_its_own_passes(command, hosted):
+    assert command("smoke", "--client", hosted("WrongByte")).code == 0
+
+
+def test_a_client_that_refuses_hello_fails_the_handshake_and_is_shown_what_was_expected(command):
+    ended = command("smoke", "--client", "python:broken_clients:RefusesHello")
+    assert ended.code == 1
+    assert "FAIL  handshake" in ended.out
+    assert "not today" in ended.out
+    assert "line expected: " in ended.out
+
+
+def test_a_client_that_cannot_be_started_is_bad_input_and_no_failed_check(command):
+    ended = command("smoke", "--client", "stdio:./nothing-here")
+    assert ended.code == 2
+    assert ended.out == ""
+    assert ended.err.startswith("lmconform: there is no file ")
+
+
+def test_a_program_that_ends_at_once_fails_the_handshake(command):
+    ended = command("smoke", "--client", "stdio:true")
+    assert ended.code == 1
+    assert "FAIL  handshake" in ended.out
+    assert "exit status 0" in ended.out
