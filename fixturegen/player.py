@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import socket
+import struct
 import time
 from collections.abc import Iterable, Mapping
 from contextlib import ExitStack, suppress
@@ -82,6 +83,11 @@ class _Connection:
         with suppress(OSError):
             self.socket.shutdown(socket.SHUT_WR)
 
+    def reset(self) -> None:
+        """End the connection with a reset instead of an end of stream."""
+        self.socket.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+        self.socket.close()
+
     def close(self) -> None:
         self.socket.close()
 
@@ -147,6 +153,8 @@ def _act(stack: ExitStack, connections: dict[str, _Connection], step: Step, host
         connections[step.connection] = connection
     elif step.do == "send":
         connections[step.connection].send(step.payload(), step.values.get("pieces"))
+    elif step.do == "reset":
+        connections[step.connection].reset()
     elif step.do == "half-close":
         connections[step.connection].half_close()
     else:

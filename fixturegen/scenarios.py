@@ -95,6 +95,10 @@ class Script:
         """Send no more, keep listening."""
         return self._add("half-close", connection)
 
+    def reset(self, connection: str = "a") -> Script:
+        """End a connection with a reset."""
+        return self._add("reset", connection)
+
     def put(self, payload: bytes, key: str | None = None, about: Description | None = None, connection: str = "a") -> Script:
         """A whole PUT."""
         described = about or Description(len(payload), "KV_2LTD", "uint8", (2, 1, 1, len(payload) // 2))
@@ -306,6 +310,16 @@ def _broken_payloads() -> Iterator[tuple[str, str, Scenario]]:
         "cut-payload-repaired",
         "A whole PUT repairs a cut one.",
         lambda s: s.put(PAYLOAD, about=cut).half_close().end().connect("b").put(PAYLOAD, connection="b").get(64, connection="b"),
+    )
+    yield (
+        "reset-in-payload",
+        "A connection that is reset inside a payload stores nothing.",
+        lambda s: s.put(PAYLOAD, about=cut).reset().connect("b").exist(connection="b").get(None, connection="b"),
+    )
+    yield (
+        "reset-in-payload-over-good",
+        "A connection that is reset inside a payload leaves the old value as it was.",
+        lambda s: s.put(PAYLOAD).get(64).put(OTHER, about=cut).reset().connect("b").exist(connection="b").get(64, connection="b"),
     )
     yield (
         "no-payload",

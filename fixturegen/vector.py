@@ -85,7 +85,7 @@ class Vector:
         return cls(line["id"], line["op"], line["args"], outcome, line["source"], line.get("volatile"))
 
 
-StepKind = Literal["connect", "send", "receive", "half-close", "close"]
+StepKind = Literal["connect", "send", "receive", "half-close", "close", "reset"]
 
 
 @dataclass(frozen=True)

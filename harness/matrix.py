@@ -48,7 +48,7 @@ class Collectors:
         self.before_first: Callable[[], None] | None = None
         """Called once, before the first record is handed out."""
         self.cut_short = False
-        """A case ended without a record."""
+        """Set by :meth:`lose`."""
         self.results: Path | None = None
         """The results file that this run began to write."""
 
@@ -58,12 +58,20 @@ class Collectors:
 
     def add(self, record: Mapping[str, Any]) -> None:
         """Hand a record out."""
-        if self.before_first is not None:
-            begin, self.before_first = self.before_first, None
-            begin()
+        self._begin()
         case = CaseRecord.from_json(record)
         for listener in self._listeners:
             listener(case)
+
+    def lose(self) -> None:
+        """A case ended without a record, so that the run cannot be complete."""
+        self._begin()
+        self.cut_short = True
+
+    def _begin(self) -> None:
+        if self.before_first is not None:
+            begin, self.before_first = self.before_first, None
+            begin()
 
     def clear(self) -> None:
         """Forget every listener."""

@@ -152,7 +152,7 @@ def pytest_handlecrashitem() -> None:
     """An xdist worker died, most likely of an in-process client: the case that it ran has no record."""
     from harness.matrix import collectors
 
-    collectors.cut_short = True
+    collectors.lose()
 
 
 def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> None:

@@ -28,7 +28,7 @@ def results(tmp_path):
     return lambda: read_results(tmp_path / "results.jsonl")
 
 
-MATRIX = ("--pyargs", "cases.keys", "--lmcache", "0.5.6", "--results", "results.jsonl")
+MATRIX = ("--pyargs", "cases.keys.test_tokens", "--lmcache", "0.5.6", "--results", "results.jsonl")
 
 
 def test_the_matrix_runs_in_an_empty_folder(plain_pytest):
@@ -47,7 +47,7 @@ def test_two_workers_write_one_complete_file_with_the_same_cases(plain_pytest, r
     found = results()
     assert found.incomplete is None
     assert {(case.id, case.verdict) for case in found.cases} == {
-        (case.id, case.verdict) for case in judged("reference", "keys.*").cases
+        (case.id, case.verdict) for case in judged("reference", "keys.tokens.*").cases
     }
 
 
@@ -59,7 +59,7 @@ def test_a_worker_that_dies_with_its_client_leaves_an_incomplete_file(plain_pyte
         "    def token_hashes(self, **_):\n"
         "        os.kill(os.getpid(), signal.SIGSEGV)\n"
     )
-    ended = plain_pytest(*MATRIX, "-n", "1", "--client", "python:fatal:Client", "--only", "keys.tokens.*", "--maxfail", "1")
+    ended = plain_pytest(*MATRIX, "-n", "1", "--client", "python:fatal:Client", "--maxfail", "1")
     assert ended.returncode != 0
     assert results().exit_code == 3
 
@@ -71,7 +71,7 @@ def test_a_run_that_stops_at_the_first_failure_is_incomplete(plain_pytest, resul
         "    def token_hashes(self, **_):\n"
         "        return {'hashes': ['00']}\n"
     )
-    ended = plain_pytest(*MATRIX, "-x", "--client", "python:wrong:Client", "--only", "keys.tokens.*")
+    ended = plain_pytest(*MATRIX, "-x", "--client", "python:wrong:Client")
     assert ended.returncode == 1
     assert results().incomplete is not None
 
