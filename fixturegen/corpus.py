@@ -27,9 +27,13 @@ _NO_LINE = (ValueError, KeyError, AttributeError, TypeError)
 """What reading a line raises that lacks a member or holds another kind of value."""
 
 
+CORPUS_SETTING = "LMCONFORM_CORPUS"
+
+
 def corpus_root() -> Path:
-    """The folder that holds one folder per captured release."""
-    return Path(__file__).resolve().parent.parent / "cases" / "corpus"
+    """The folder that holds one folder per captured release: the one of this distribution, or what ``LMCONFORM_CORPUS`` names."""
+    chosen = os.environ.get(CORPUS_SETTING)
+    return Path(chosen) if chosen else Path(__file__).resolve().parent.parent / "cases" / "corpus"
 
 
 @dataclass(frozen=True)

@@ -8,13 +8,13 @@ import os
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
-from fixturegen.container import ContainerRuntime, Mount
+from fixturegen.containers import STUBS_INSIDE, ContainerRuntime, Mount
 from fixturegen.environment import PROBES, RuntimeName, ServerAddress, Wheel
-from fixturegen.errors import EnvironmentUnavailable
 from fixturegen.server_process import wait_until_healthy
 from fixturegen.venv import (
     PIP_SETTING,
     STUBS,
+    STUBS_FOLDER,
     base_requirements,
     cache_directory,
     fetch_wheel,
@@ -52,12 +52,11 @@ class DockerEnvironment:
 
     def run_probe(self, release: Release, job: Mapping[str, Any], *, timeout: float) -> dict[str, Any]:
         """See :class:`fixturegen.environment.PinnedEnvironment`."""
-        _refuse_stubs(release)
         done = self._containers.run(
             str(release),
             ["python3", "-B", f"{PROBES_INSIDE}/run.py"],
-            mounts=[Mount(PROBES, PROBES_INSIDE)],
-            env=pinned_variables(),
+            mounts=[Mount(PROBES, PROBES_INSIDE), *_stub_mounts(release)],
+            env=pinned_variables(release),
             stdin=json.dumps(job),
             timeout=timeout,
         )
@@ -66,15 +65,10 @@ class DockerEnvironment:
     @contextlib.contextmanager
     def server(self, release: Release) -> Iterator[ServerAddress]:
         """See :class:`fixturegen.environment.PinnedEnvironment`."""
-        _refuse_stubs(release)
-        with self._containers.server(str(release)) as running:
+        with self._containers.server(str(release), mounts=_stub_mounts(release), env=pinned_variables(release)) as running:
             wait_until_healthy(release, running.host, running.port)
             yield ServerAddress(running.host, running.port)
 
 
-def _refuse_stubs(release: Release) -> None:
-    if STUBS[release]:
-        raise EnvironmentUnavailable(
-            f"lmcache {release} needs stub modules ({', '.join(STUBS[release])}), which the docker runtime does not add; "
-            "use --runtime venv for it"
-        )
+def _stub_mounts(release: Release) -> list[Mount]:
+    return [Mount(STUBS_FOLDER, STUBS_INSIDE)] if STUBS[release] else []

@@ -39,8 +39,16 @@ SETTINGS = {
 
 INSTALL_TIMEOUT = 1800.0
 DOWNLOAD_TIMEOUT = 600.0
-STUBS = RangeTable[tuple[str, ...]]("stub modules", ("0.3.1", ()), ("0.3.4", ("lmcache/c_ops.py",)), ("0.3.7", ()))
-"""Empty modules that a release needs on a machine without a GPU: it imports them, and never calls them here."""
+STUBS = RangeTable[tuple[str, ...]]("stub modules", ("0.3.1", ()), ("0.3.4", ("lmcache.c_ops",)), ("0.3.7", ()))
+"""Modules that are empty for a release: it imports them, and they do not load without CUDA.
+
+No captured answer comes from them: packing that needs one of their functions does not find it, and is recorded as unavailable.
+"""
+
+STUBS_FOLDER = Path(__file__).resolve().parent / "stubs"
+"""Comes first on the import path of a release that needs stubs; its ``sitecustomize.py`` reads `STUBS_VARIABLE`."""
+
+STUBS_VARIABLE = "LMCONFORM_STUB_MODULES"
 
 
 def cache_directory() -> Path:
@@ -120,7 +128,8 @@ class VenvEnvironment:
     def _variables(self, release: Release) -> dict[str, str]:
         tree = self._unpacked(release)
         kept = {name: value for name, value in os.environ.items() if not name.startswith(("PYTHON", "LMCACHE_"))}
-        return {**kept, **pinned_variables(), "PYTHONPATH": str(tree)}
+        path = [str(STUBS_FOLDER), str(tree)] if STUBS[release] else [str(tree)]
+        return {**kept, **pinned_variables(release), "PYTHONPATH": os.pathsep.join(path)}
 
     def _base(self) -> Path:
         key = hashlib.sha256(f"{base_requirements()}\0{_interpreter()}".encode()).hexdigest()[:16]
@@ -147,14 +156,16 @@ class VenvEnvironment:
         if not (tree / ".ready").is_file():
             with _locked(self._cache / f"{tree.name}.lock"):
                 if not (tree / ".ready").is_file():
-                    unpack_wheel(release, wheel, tree)
+                    unpack_wheel(wheel, tree)
                     (tree / ".ready").touch()
         return tree
 
 
-def pinned_variables() -> dict[str, str]:
-    """Environment variables of every interpreter that runs the real lmcache."""
+def pinned_variables(release: Release) -> dict[str, str]:
+    """Environment variables of every interpreter that runs the real lmcache of a release, all but its import path."""
+    stubs = {STUBS_VARIABLE: ",".join(STUBS[release])} if STUBS[release] else {}
     return {
+        **stubs,
         "PYTHONHASHSEED": "0",
         "LMCACHE_TRACK_USAGE": "false",
         "HF_HUB_OFFLINE": "1",
@@ -225,8 +236,8 @@ def fetch_wheel(release: Release, cache: Path | None = None) -> Path:
         return path.replace(wheels / path.name)
 
 
-def unpack_wheel(release: Release, wheel: Path, tree: Path) -> None:
-    """Unpack a wheel into a folder that goes on PYTHONPATH, and add the stubs that the release needs.
+def unpack_wheel(wheel: Path, tree: Path) -> None:
+    """Unpack a wheel, and nothing else, into a folder that goes on PYTHONPATH.
 
     Raises:
         EnvironmentUnavailable: the wheel is damaged.
@@ -237,8 +248,6 @@ def unpack_wheel(release: Release, wheel: Path, tree: Path) -> None:
             archive.extractall(tree)
     except zipfile.BadZipFile as error:
         raise EnvironmentUnavailable(f"{wheel} is damaged ({error}); remove it so that it is downloaded again") from None
-    for stub in STUBS[release]:
-        (tree / stub).touch()
 
 
 def _cached_wheel(release: Release, cache: Path) -> Path | None:

@@ -6,7 +6,7 @@ import subprocess
 
 import pytest
 
-from fixturegen.container import ContainerRuntime
+from fixturegen.containers import ContainerRuntime
 from fixturegen.errors import EnvironmentUnavailable
 from fixturegen.venv import VenvEnvironment
 from wire.release import Release

@@ -8,7 +8,7 @@ import threading
 import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, Final, TypeVar
 
 from harness.client import (
     AdapterFault,
@@ -28,6 +28,8 @@ from harness.clients.scratch import Scratch
 from harness.clients.session import ClientSession
 
 T = TypeVar("T")
+SLICE: Final = 0.5
+"""Seconds of one wait for a client."""
 _Outcome = tuple[object, BaseException | None]
 
 
@@ -135,7 +137,15 @@ class _Worker:
     def run(self, work: Callable[[], object], deadline: float) -> _Outcome:
         """What the work returned or raised; ``queue.Empty`` when it takes longer, and then the worker must be dismissed."""
         self._work.put(work)
-        return self._outcomes.get(timeout=max(deadline, 0))
+        until = time.monotonic() + max(deadline, 0)
+        while True:
+            left = until - time.monotonic()
+            try:
+                # In slices: a signal that arrives just before a wait is seen only after it.
+                return self._outcomes.get(timeout=max(0.0, min(left, SLICE)))
+            except queue.Empty:
+                if left <= SLICE:
+                    raise
 
     def dismiss(self) -> None:
         """End the thread as soon as it is free; nobody waits for it."""

@@ -4,6 +4,7 @@ import hashlib
 import json
 import os
 import re
+import subprocess
 import sys
 import zipfile
 from pathlib import Path
@@ -11,12 +12,13 @@ from pathlib import Path
 import pytest
 
 from fixturegen import venv
-from fixturegen.docker_environment import _refuse_stubs
 from fixturegen.environment import PROBES, open_environment
 from fixturegen.errors import CaptureError, EnvironmentUnavailable
 from fixturegen.venv import (
     SETTINGS,
     STUBS,
+    STUBS_FOLDER,
+    STUBS_VARIABLE,
     VenvEnvironment,
     base_requirements,
     cache_directory,
@@ -32,6 +34,7 @@ ROOT = Path(__file__).resolve().parents[2]
 RELEASE = Release.parse("0.5.6")
 STUBBED = Release.parse("0.3.4")
 WHEEL = "lmcache-0.5.6-cp311-cp311-manylinux_2_28_x86_64.whl"
+STUBBED_WHEEL = "lmcache-0.3.4-cp311-cp311-manylinux_2_28_x86_64.whl"
 
 FAKE_PIP = """
 import json, os, pathlib, signal, sys
@@ -137,7 +140,7 @@ def test_every_variable_that_the_generator_reads_is_a_setting():
     named = set()
     for path in (ROOT / "fixturegen").glob("*.py"):
         named |= set(re.findall(r"\"(LMCONFORM_[A-Z_]+)\"", path.read_text()))
-    assert named == set(SETTINGS)
+    assert named - {STUBS_VARIABLE} == set(SETTINGS)
 
 
 @pytest.mark.parametrize(("value", "expected"), [(None, False), ("", False), ("0", False), ("1", True), ("yes", True)])
@@ -329,7 +332,7 @@ def test_prepare_builds_the_base_and_unpacks_the_wheel(cache):
 
 def test_a_wheel_is_unpacked_into_a_tree_of_its_own(cache, tmp_path):
     wheel = put_wheel(cache, files=("lmcache/__init__.py", "lmcache/v1/server.py"))
-    unpack_wheel(RELEASE, wheel, tmp_path / "tree")
+    unpack_wheel(wheel, tmp_path / "tree")
     assert (tmp_path / "tree" / "lmcache" / "v1" / "server.py").read_text() == "# lmcache/v1/server.py"
 
 
@@ -337,24 +340,20 @@ def test_unpacking_replaces_what_was_left_of_an_earlier_try(cache, tmp_path):
     tree = tmp_path / "tree"
     (tree / "lmcache").mkdir(parents=True)
     (tree / "lmcache" / "left.py").touch()
-    unpack_wheel(RELEASE, put_wheel(cache), tree)
+    unpack_wheel(put_wheel(cache), tree)
     assert not (tree / "lmcache" / "left.py").exists()
 
 
 @pytest.mark.parametrize("text", KNOWN_RELEASES)
-def test_stubs_are_added_for_0_3_4_to_0_3_6_alone_and_are_empty(cache, tmp_path, text):
-    release = Release.parse(text)
-    unpack_wheel(release, put_wheel(cache), tmp_path / "tree")
-    stub = tmp_path / "tree" / "lmcache" / "c_ops.py"
-    assert stub.exists() == (text in {"0.3.4", "0.3.5", "0.3.6"}) == bool(STUBS[release])
-    assert not stub.exists() or stub.read_text() == ""
+def test_only_0_3_4_to_0_3_6_need_stubs(text):
+    assert STUBS[Release.parse(text)] == (("lmcache.c_ops",) if text in {"0.3.4", "0.3.5", "0.3.6"} else ())
 
 
 def test_a_damaged_wheel_is_unavailable_by_name(cache, tmp_path):
     wheel = put_wheel(cache)
     wheel.write_bytes(wheel.read_bytes()[:-30])
     with pytest.raises(EnvironmentUnavailable, match=f"{re.escape(str(wheel))} is damaged.*remove it"):
-        unpack_wheel(RELEASE, wheel, tmp_path / "tree")
+        unpack_wheel(wheel, tmp_path / "tree")
 
 
 def test_a_tree_is_unpacked_once_and_again_for_another_wheel(cache):
@@ -368,9 +367,49 @@ def test_a_tree_is_unpacked_once_and_again_for_another_wheel(cache):
     assert environment._unpacked(RELEASE) != first
 
 
-def test_docker_says_that_it_adds_no_stubs():
-    with pytest.raises(EnvironmentUnavailable, match=r"lmcache 0\.3\.4 needs stub modules \(lmcache/c_ops\.py\).*--runtime venv"):
-        _refuse_stubs(STUBBED)
+def test_a_tree_holds_the_files_of_the_wheel_alone_where_stubs_are_needed_too(cache):
+    files = ("lmcache/__init__.py", "lmcache/c_ops.cpython-311-x86_64-linux-gnu.so")
+    put_wheel(cache, STUBBED_WHEEL, files)
+    tree = VenvEnvironment(cache)._unpacked(STUBBED)
+    found = {path.relative_to(tree).as_posix(): path.read_text() for path in tree.rglob("*") if path.is_file()}
+    assert found.pop(".ready") == ""
+    assert found == {name: f"# {name}" for name in files}
+
+
+def imports(tree, statement, **variables):
+    """Run a statement in an interpreter that has the stubs and a tree on its path, as the pinned one has."""
+    path = os.pathsep.join([str(STUBS_FOLDER), str(tree)])
+    return subprocess.run(
+        [REAL_PYTHON, "-B", "-c", statement],
+        env={"PYTHONPATH": path, **variables},
+        capture_output=True, text=True, timeout=60, check=False,
+    )  # fmt: skip
+
+
+@pytest.fixture
+def kernels(tmp_path):
+    """A tree whose compiled kernels do not load."""
+    (tmp_path / "lmcache").mkdir()
+    (tmp_path / "lmcache" / "__init__.py").touch()
+    (tmp_path / "lmcache" / "c_ops.py").write_text("raise ImportError('libcudart.so.12: cannot open shared object file')")
+    return tmp_path
+
+
+def test_a_stub_is_an_empty_module_in_place_of_the_one_in_the_tree(kernels):
+    code = "import lmcache.c_ops as ops; print([name for name in vars(ops) if not name.startswith('__')])"
+    assert "libcudart" in imports(kernels, code).stderr
+    assert "libcudart" in imports(kernels, code, LMCONFORM_STUB_MODULES="").stderr
+    assert imports(kernels, code, LMCONFORM_STUB_MODULES="lmcache.c_ops").stdout == "[]\n"
+
+
+def test_several_stubs_are_separated_by_commas(kernels):
+    done = imports(kernels, "import lmcache.c_ops as ops, nowhere.to_be_found", LMCONFORM_STUB_MODULES="lmcache.c_ops,nowhere")
+    assert "'nowhere' is not a package" in done.stderr
+
+
+def test_a_function_of_a_stub_is_missing_and_not_pretended(kernels):
+    done = imports(kernels, "import lmcache.c_ops as ops; ops.transfer()", LMCONFORM_STUB_MODULES="lmcache.c_ops")
+    assert "AttributeError: module 'lmcache.c_ops' has no attribute 'transfer'" in done.stderr
 
 
 ECHO = """
@@ -398,6 +437,20 @@ def test_a_probe_sees_the_unpacked_wheel_and_pinned_variables(echo, cache):
     assert variables["PYTHONPATH"] == str(VenvEnvironment(cache)._unpacked(RELEASE))
     assert variables["PYTHONHASHSEED"] == "0"
     assert variables["LMCACHE_TRACK_USAGE"] == "false"
+
+
+def test_a_probe_of_a_release_with_stubs_finds_them_first(echo, cache):
+    put_wheel(cache, STUBBED_WHEEL)
+    environment = VenvEnvironment(cache)
+    variables = environment.run_probe(STUBBED, {}, timeout=30)["variables"]
+    assert variables["PYTHONPATH"].split(os.pathsep) == [str(STUBS_FOLDER), str(environment._unpacked(STUBBED))]
+    assert variables[STUBS_VARIABLE] == "lmcache.c_ops"
+
+
+def test_a_probe_of_another_release_has_no_stubs(echo):
+    variables = echo()["variables"]
+    assert STUBS_VARIABLE not in variables
+    assert str(STUBS_FOLDER) not in variables["PYTHONPATH"]
 
 
 def test_a_probe_sees_none_of_our_own_python_and_lmcache_variables(echo, monkeypatch):

@@ -1,5 +1,6 @@
 """What a client does wrong ends in the right verdict, with an explanation that can be acted on."""
 
+import re
 import shlex
 
 import pytest
@@ -92,7 +93,7 @@ def test_a_hanging_client_inside_the_process_does_not_keep_it_alive(program):
         "--deadline", "0.2",
     )  # fmt: skip
     assert ended.code == 1
-    assert "21 pass, 5 hang" in ended.out
+    assert re.search(r"\d+ pass, 5 hang", ended.out)
 
 
 def test_a_client_that_dies_is_a_crash_that_names_the_signal_and_the_run_goes_on(judged, hosted):

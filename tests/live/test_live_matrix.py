@@ -20,9 +20,7 @@ def test_the_reference_client_is_conformant_on_the_real_server(pinned_release, t
 
 @pytest.mark.docker
 def test_the_live_target_runs_in_a_container(engine, pinned_release, tmp_path):
-    options = RunOptions(
-        lmcache=str(pinned_release), target="live", runtime="docker", only=("lm.roundtrip.*",), folder=tmp_path
-    )
+    options = RunOptions(lmcache=str(pinned_release), target="live", runtime="docker", only=("lm.roundtrip.*",), folder=tmp_path)
     assert run_matrix(options) == ExitCode.CONFORMANT
 
 
