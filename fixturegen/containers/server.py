@@ -111,7 +111,13 @@ def _listens(container: Container, port: int) -> bool:
 
     Columns of ``/proc/net/tcp``: number, local address in hex with the port after the colon, remote, state.
     """
-    _, table = container.exec_run(["cat", "/proc/net/tcp"])
+    try:
+        _, table = container.exec_run(["cat", "/proc/net/tcp"])
+    except APIError:
+        container.reload()
+        if container.status == "running":
+            raise
+        return False  # it ended after it was found running; the next look tells how
     assert isinstance(table, bytes)  # not a stream, as none was asked for
     rows = (line.split() for line in decoded(table).splitlines()[1:])
     return any(len(row) > 3 and row[3] == _LISTEN and int(row[1].rpartition(":")[2], 16) == port for row in rows)

@@ -1,5 +1,6 @@
 """The C++ example is conformant, and a defect in its header reader is found and named."""
 
+import shlex
 import shutil
 import subprocess
 from pathlib import Path
@@ -18,7 +19,7 @@ SINGLE_READ = "if (received < size)"
 def build(cmake, source, folder):
     subprocess.run([cmake, "-S", source, "-B", folder, "-DCMAKE_BUILD_TYPE=Release"], check=True, capture_output=True, timeout=120)
     subprocess.run([cmake, "--build", folder, "--parallel", "2"], check=True, capture_output=True, timeout=600)
-    return f"stdio:{folder / 'lmclient'}"
+    return f"stdio:{shlex.quote(str(folder / 'lmclient'))}"
 
 
 @pytest.fixture(scope="module")

@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from fixturegen import venv
+from fixturegen.corpus import CORPUS_SETTING
 from fixturegen.environment import PROBES, open_environment
 from fixturegen.errors import CaptureError, EnvironmentUnavailable
 from fixturegen.venv import (
@@ -136,11 +137,11 @@ def test_settings_have_names_of_ours_and_a_sentence_each():
         assert len(text) > 20
 
 
-def test_every_variable_that_the_generator_reads_is_a_setting():
+def test_every_variable_that_the_environment_reads_is_a_setting():
     named = set()
     for path in (ROOT / "fixturegen").glob("*.py"):
         named |= set(re.findall(r"\"(LMCONFORM_[A-Z_]+)\"", path.read_text()))
-    assert named - {STUBS_VARIABLE} == set(SETTINGS)
+    assert named - {CORPUS_SETTING, STUBS_VARIABLE} == set(SETTINGS)
 
 
 @pytest.mark.parametrize(("value", "expected"), [(None, False), ("", False), ("0", False), ("1", True), ("yes", True)])

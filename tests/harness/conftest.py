@@ -1,6 +1,7 @@
 """Runs of the command line: in this process where that is enough, as a process of its own where signals and pipes matter."""
 
 import os
+import shlex
 import shutil
 import subprocess
 import sys
@@ -123,14 +124,15 @@ def hosted():
     """A Python client in a process of its own, as a client specification."""
 
     def spec(name):
-        return f"stdio:env PYTHONPATH={SUBJECTS} {sys.executable} -m harness.clients.host broken_clients:{name}"
+        words = ["env", f"PYTHONPATH={SUBJECTS}", sys.executable, "-m", "harness.clients.host", f"broken_clients:{name}"]
+        return f"stdio:{shlex.join(words)}"
 
     return spec
 
 
 @pytest.fixture
 def garbage_adapter():
-    return f"stdio:{sys.executable} {SUBJECTS / 'garbage_adapter.py'}"
+    return f"stdio:{shlex.join([sys.executable, str(SUBJECTS / 'garbage_adapter.py')])}"
 
 
 @pytest.fixture

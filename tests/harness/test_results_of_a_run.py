@@ -1,6 +1,7 @@
 """What a run leaves behind: a whole file when it ended, a readable one when it was cut short."""
 
 import os
+import select
 import signal
 import xml.etree.ElementTree as ET
 from pathlib import Path
@@ -18,7 +19,10 @@ def stuck(start, hosted, tmp_path):
     os.mkfifo(pipe)
     words = ("run", "--client", hosted("StopsAndTells"), "--lmcache", "0.5.6", "--only", "keys.parse.parse", "--out", "out")
     process = start(*words, STOPPED=str(pipe))
-    assert pipe.read_text() == "stopped"
+    reader = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
+    with open(reader) as stopped:
+        assert select.select([stopped], [], [], 60)[0], f"the run never came to the fourth case: {process.poll()}"
+        assert stopped.read() == "stopped"
     return process
 
 

@@ -159,14 +159,14 @@ def test_a_hello_that_does_not_fit_is_a_fault(tmp_path):
     script = tmp_path / "hello.py"
     script.write_text('input()\nprint(\'{"id": 1, "ok": {"name": "x"}}\', flush=True)\ninput()\n')
     with pytest.raises(AdapterFault, match=r"ok\.version: expected this member, which is missing"):
-        open_client(f"stdio:{sys.executable} {shlex.quote(str(script))}")
+        open_client(f"stdio:{shlex.join([sys.executable, str(script)])}")
 
 
 def test_a_hello_that_is_no_ok_is_a_fault(tmp_path):
     script = tmp_path / "hello.py"
     script.write_text('input()\nprint(\'{"id": 1, "unsupported": {"reason": "no"}}\', flush=True)\ninput()\n')
     with pytest.raises(AdapterFault, match="hello must be answered ok"):
-        open_client(f"stdio:{sys.executable} {shlex.quote(str(script))}")
+        open_client(f"stdio:{shlex.join([sys.executable, str(script)])}")
 
 
 def test_a_flood_on_standard_error_blocks_nothing_and_only_its_end_is_kept():
