@@ -95,7 +95,12 @@ def _question(sock: socket.socket) -> bytes:
     addresses = b"".join(socket.inet_pton(sock.family, host).ljust(16, b"\0") for host in (theirs, ours))
     any_interface_any_cookie = struct.pack("=III", 0, 0xFFFFFFFF, 0xFFFFFFFF)
     every_state = 0xFFFFFFFF
-    row = struct.pack("=BBBBI", sock.family, socket.IPPROTO_TCP, 1 << (_TCP_INFO - 1), 0, every_state) + ends + addresses + any_interface_any_cookie
+    row = (
+        struct.pack("=BBBBI", sock.family, socket.IPPROTO_TCP, 1 << (_TCP_INFO - 1), 0, every_state)
+        + ends
+        + addresses
+        + any_interface_any_cookie
+    )
     return struct.pack("=IHHII", 16 + len(row), _DIAG_BY_FAMILY, _REQUEST, 1, 0) + row
 
 

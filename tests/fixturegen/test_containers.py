@@ -4,6 +4,7 @@ import contextlib
 import json
 import os
 import re
+import shlex
 import socket
 import subprocess
 import sys
@@ -288,7 +289,7 @@ def pip(tmp_path, monkeypatch):
     """A reader of the calls of pip so far; it is not the real one, and makes a wheel for every requirement."""
     fake = tmp_path / "fake" / "pip.py"
     monkeypatch.setattr(
-        sys, "executable", str(script(tmp_path / "fake" / "python", f'#!/bin/sh\nexec {REAL_PYTHON} {fake} "$@"\n'))
+        sys, "executable", str(script(tmp_path / "fake" / "python", f'#!/bin/sh\nexec {shlex.quote(REAL_PYTHON)} {fake} "$@"\n'))
     )
     fake.write_text(FAKE_PIP)
     log = tmp_path / "fake" / "pip.log"

@@ -4,6 +4,7 @@ import hashlib
 import json
 import os
 import re
+import shlex
 import subprocess
 import sys
 import zipfile
@@ -84,7 +85,7 @@ def interpreter(tmp_path, monkeypatch):
     for name in SETTINGS:
         monkeypatch.delenv(name, raising=False)
     pip = tmp_path / "fake" / "pip.py"
-    path = script(tmp_path / "fake" / "python", FAKE_INTERPRETER.format(python=REAL_PYTHON, pip=pip))
+    path = script(tmp_path / "fake" / "python", FAKE_INTERPRETER.format(python=shlex.quote(REAL_PYTHON), pip=pip))
     pip.write_text(FAKE_PIP)
     monkeypatch.setenv("FAKE_PIP_LOG", str(tmp_path / "fake" / "pip.log"))
     monkeypatch.setenv("FAKE_PIP_WHEEL", WHEEL)
@@ -128,7 +129,7 @@ def put_python(cache, code):
     file = cache / "code.py"
     cache.mkdir(exist_ok=True)
     file.write_text(code)
-    return put_base(cache, f'exec {REAL_PYTHON} {file} "$@"')
+    return put_base(cache, f'exec {shlex.quote(REAL_PYTHON)} -B {file} "$@"')
 
 
 def test_settings_have_names_of_ours_and_a_sentence_each():

@@ -20,7 +20,7 @@ def stuck(start, hosted, tmp_path):
     words = ("run", "--client", hosted("StopsAndTells"), "--lmcache", "0.5.6", "--only", "keys.parse.parse", "--out", "out")
     process = start(*words, STOPPED=str(pipe))
     reader = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
-    with open(reader) as stopped:
+    with os.fdopen(reader) as stopped:
         assert select.select([stopped], [], [], 60)[0], f"the run never came to the fourth case: {process.poll()}"
         assert stopped.read() == "stopped"
     return process
