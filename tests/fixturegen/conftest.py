@@ -31,7 +31,7 @@ def manifest():
         release="0.5.6",
         wheel="lmcache-0.5.6-cp311-cp311-linux_x86_64.whl",
         wheel_sha256="14530ff72b96056e" + "0" * 48,
-        stubs=["lmcache/c_ops.py"],
+        stubs=["lmcache.c_ops"],
         byte_order="little",
         files={},
         volatile={"lm.key.parse.odd": "it differs"},

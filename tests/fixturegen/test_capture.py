@@ -295,7 +295,7 @@ def test_what_was_replaced_or_missing_for_layouts_is_in_the_manifest(tmp_path):
 def test_stub_modules_of_a_release_are_in_the_manifest(tmp_path):
     release = Release.parse("0.3.4")
     capture(release, FakeEnvironment(answer(OUTCOMES)), root=tmp_path)
-    assert list(load_corpus(release, tmp_path).manifest.stubs) == ["lmcache/c_ops.py"]
+    assert list(load_corpus(release, tmp_path).manifest.stubs) == ["lmcache.c_ops"]
 
 
 def as_probe_answer(corpus):
