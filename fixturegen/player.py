@@ -6,7 +6,7 @@ import hashlib
 import socket
 import struct
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass, replace
 from typing import Any, Final
@@ -174,8 +174,3 @@ def _words(outcome: Mapping[str, Any]) -> str:
         size = len(outcome["bytes"]) // 2
         what = f"{size} bytes {outcome['bytes'][:80]}" if size else ("nothing" if outcome["closed"] else "silence")
     return what + (", then a close" if outcome["closed"] else "")
-
-
-def summaries(differences: Iterable[Difference]) -> str:
-    """The differences as one text."""
-    return "; ".join(str(difference) for difference in differences)

@@ -93,7 +93,8 @@ class Step:
     """One step of a conversation, seen from the client.
 
     ``send`` has ``bytes`` (hexadecimal) or ``pattern`` (see :func:`patterned`), and ``pieces`` if it went out in pieces of so
-    many bytes. ``receive`` has ``got``: ``bytes`` (or ``length`` and ``sha256`` of many), ``silence``, and ``closed``.
+    many bytes. ``receive`` has ``got``: ``bytes`` (or ``length`` and ``sha256`` of many) and ``closed``; neither bytes nor a
+    close is silence.
     """
 
     do: StepKind

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import fcntl
 import hashlib
 import json
 import os
@@ -20,6 +19,7 @@ import platformdirs
 
 from fixturegen.environment import BASE_REQUIREMENTS, PROBES, RuntimeName, ServerAddress, Wheel
 from fixturegen.errors import CaptureError, EnvironmentUnavailable
+from fixturegen.lock import locked
 from fixturegen.server_process import running_server
 from wire.release import RangeTable, Release
 
@@ -143,7 +143,7 @@ class VenvEnvironment:
             return python
         if offline():
             raise EnvironmentUnavailable(f"the base environment is not built and {OFFLINE_SETTING} forbids building it")
-        with _locked(self._cache / f"{base.name}.lock"):
+        with locked(self._cache / f"{base.name}.lock"):
             if not marker.is_file():
                 shutil.rmtree(base, ignore_errors=True)
                 _build_base(base)
@@ -154,7 +154,7 @@ class VenvEnvironment:
         wheel = fetch_wheel(release, self._cache)
         tree = self._cache / f"lmcache-{release}-{_sha256(wheel)[:12]}"
         if not (tree / ".ready").is_file():
-            with _locked(self._cache / f"{tree.name}.lock"):
+            with locked(self._cache / f"{tree.name}.lock"):
                 if not (tree / ".ready").is_file():
                     unpack_wheel(wheel, tree)
                     (tree / ".ready").touch()
@@ -212,7 +212,7 @@ def fetch_wheel(release: Release, cache: Path | None = None) -> Path:
         raise EnvironmentUnavailable(f"the wheel of lmcache {release} is not cached and {OFFLINE_SETTING} forbids a download")
     wheels = folder / "wheels"
     wheels.mkdir(parents=True, exist_ok=True)
-    with _locked(folder / f"wheel-{release}.lock"), tempfile.TemporaryDirectory(dir=wheels) as temporary:
+    with locked(folder / f"wheel-{release}.lock"), tempfile.TemporaryDirectory(dir=wheels) as temporary:
         found = _cached_wheel(release, folder)
         if found is not None:
             return found
@@ -277,9 +277,9 @@ def _build_base(base: Path) -> None:
     print("lmconform: building the pinned environment (torch and what lmcache imports), once", file=sys.stderr, flush=True)
     try:
         subprocess.run([interpreter, "-m", "venv", str(base)], check=True, timeout=120, capture_output=True, text=True)
-    except subprocess.CalledProcessError as error:
+    except (subprocess.CalledProcessError, subprocess.TimeoutExpired) as error:
         raise EnvironmentUnavailable(
-            f"{interpreter} makes no venv: {(error.stderr or error.stdout).strip()}\n"
+            f"{interpreter} makes no venv: {str(error.stderr or error.stdout or error).strip()}\n"
             f"install what it asks for, or set {PYTHON_SETTING} to another CPython 3.11"
         ) from None
     requirements = base / "requirements.txt"
@@ -311,11 +311,3 @@ def _pip(python: str, arguments: list[str], *, what: str, timeout: float) -> Non
 def _sha256(path: Path) -> str:
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
-
-
-@contextlib.contextmanager
-def _locked(path: Path) -> Iterator[None]:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with path.open("w") as file:
-        fcntl.flock(file, fcntl.LOCK_EX)
-        yield

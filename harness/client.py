@@ -8,7 +8,7 @@ Python, ``bytes`` values are real ``bytes``; everything else is the JSON value o
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, Final, Literal, Protocol
 
 PROTOCOL_VERSION: Final = 1
@@ -160,8 +160,3 @@ class Budget:
     start: float = 30.0
     call: float = 15.0
     stop: float = 3.0
-    extra: dict[str, float] = field(default_factory=dict)
-
-    def for_operation(self, op: str) -> float:
-        """The deadline of one operation."""
-        return self.extra.get(op, self.call)

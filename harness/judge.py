@@ -118,6 +118,18 @@ class Judge:
             **more,
         )
 
+    def not_yes(self, op: str, answer: Answer, member: str, *, because: str, **more: Any) -> None:
+        """The answer is no, or an honest error: anything but a result whose member is true."""
+        if isinstance(answer, Unsupported):
+            raise UnsupportedByClient(op, answer.reason)
+        if not isinstance(answer, Error) and not (isinstance(answer, Ok) and answer.values.get(member) is False):
+            self.fail(
+                f"{op} said yes: {because}",
+                client_answered=in_words(answer),
+                conformant_answer=f"{member} = false, or an error",
+                **more,
+            )
+
     def read_or_refused(self, op: str, answer: Answer, **more: Any) -> None:
         """The answer is a result or an honest error; an ``internal`` error is a fault of the client."""
         if isinstance(answer, Unsupported):

@@ -251,8 +251,11 @@ def server(request: pytest.FixtureRequest, cell: Cell) -> Iterator[Server]:
 @pytest.fixture
 def examples(request: pytest.FixtureRequest) -> Any:
     """Settings for a property: derandomized, without deadline, as many examples as were asked for."""
+    import platformdirs
     from hypothesis import HealthCheck, settings
+    from hypothesis.configuration import set_hypothesis_home_dir
 
+    set_hypothesis_home_dir(platformdirs.user_cache_path("lmcache-conformance") / "hypothesis")
     return settings(
         derandomize=True,
         database=None,

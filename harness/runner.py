@@ -32,6 +32,7 @@ from harness.matrix import (
     parse_targets,
 )
 from harness.plugin import DEADLINE, EXAMPLES
+from harness.requirements import load_requirements
 from reports.junit import write_junit
 from reports.progress import RunProgress, run_progress
 from reports.record import CaseRecord
@@ -87,6 +88,7 @@ def run_matrix(options: RunOptions) -> ExitCode:
     releases = parse_releases(options.lmcache)
     targets = parse_targets(options.target)
     parse_runtime(options.runtime)
+    load_requirements()
     parse_address(options.live, releases, targets)
     parse_effort(options.examples, options.deadline)
     for release in releases:

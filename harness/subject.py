@@ -4,18 +4,21 @@ from __future__ import annotations
 
 import contextlib
 import itertools
+import time
 from collections.abc import Mapping
 from typing import Any, Final
 
 from harness.case import CaseSpec, Cell
-from harness.client import ALWAYS, PURE, Answer, Budget, ClientFailure, Session
+from harness.client import ALWAYS, PURE, Answer, Budget, ClientFailure, Ok, Session
 from harness.failure import UnsupportedByClient
-from harness.judge import Judge
+from harness.judge import Judge, in_words
 from harness.targets import Server
 
 DEFAULT_TIMEOUT_MS: Final = 5000
 GRACE: Final = 5.0
 """Seconds that a client may overrun its own time limit before the harness calls it a hang."""
+SLACK: Final = 3.0
+"""Seconds that a client may overrun the timeout of a connection before that is a failure; machines are slow at times."""
 
 
 class Subject:
@@ -29,14 +32,26 @@ class Subject:
         self._judge = judge
         self._budget = budget
         self._open: dict[str, int] = {}
+        self.took = 0.0
+        """Seconds that the last operation took."""
 
     def call(self, op: str, **args: Any) -> Answer:
         """One operation and its answer, whatever it is."""
         if op in PURE or op == "connect":
             args["release"] = self._release
-        timeout = self._open.get(args.get("connection", ""), args.get("timeout_ms", 0))
-        deadline = max(self._budget.for_operation(op), timeout / 1000 + GRACE if timeout else 0)
-        return self._session.call(op, args, deadline=deadline)
+            if op == "connect":
+                self._open[args["connection"]] = args["timeout_ms"]
+        limit = self._open.get(args.get("connection", ""), 0) / 1000
+        began = time.monotonic()
+        answer = self._session.call(op, args, deadline=max(self._budget.call, limit + GRACE if limit else 0))
+        self.took = time.monotonic() - began
+        if limit and not isinstance(answer, Ok) and self.took > limit + SLACK:
+            self._judge.fail(
+                f"{op} gave up after {self.took:.1f} s; the timeout of the connection is {limit:g} s",
+                cite="LM-CONN-001",
+                client_answered=in_words(answer),
+            )
+        return answer
 
     def ok(self, op: str, **args: Any) -> Mapping[str, Any]:
         """One operation that must succeed; the members of its result."""
@@ -45,7 +60,6 @@ class Subject:
     def connect(self, server: Server, *, timeout_ms: int = DEFAULT_TIMEOUT_MS) -> str:
         """Open a connection to the target; its name."""
         name = self.new_connection()
-        self._open[name] = timeout_ms
         self.ok("connect", connection=name, protocol="lm", host=server.host, port=server.port, timeout_ms=timeout_ms)
         return name
 

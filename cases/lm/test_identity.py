@@ -6,6 +6,7 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from cases.lm.steps import in_step
 from harness.case import FIXTURES, MOCK, SERVERS, Variant, case
 from harness.judge import Judge
 from harness.subject import Subject
@@ -55,7 +56,7 @@ def test_other_model(client: Subject, judge: Judge, server: Server, keys: Keys, 
     must_not_meet(client, judge, server, keys(), keys(model=f"{keys.model}-instruct"), profile, "LM-ID-001")
 
 
-@case("LM-ID-004", targets=SERVERS, releases="0.3.4 and later", needs=("connect", "put", "get", "exist"))
+@case("LM-ID-004", targets=SERVERS, releases="0.3.6 and later", needs=("connect", "put", "get", "exist"))
 def test_tag_order(client: Subject, judge: Judge, server: Server, keys: Keys, profile: LmProfile) -> None:
     """Tags are part of identity in their order: swapped, they name something else."""
     tags = [["a", "1"], ["b", "2"]]
@@ -125,7 +126,7 @@ def test_reply_disagrees(
         **judge.where(server, "GET"),
     )
     server.misbehave()
-    stays_in_step(client, judge, connection, keys)
+    in_step(client, judge, connection, keys)
 
 
 @case("LM-ID-006", "LM-ID-008", targets=SERVERS, needs=("connect", "put", "get", "exist"))
@@ -144,7 +145,7 @@ def test_other_layout(client: Subject, judge: Judge, server: Server, keys: Keys,
             miss=True,
             **judge.where(server, "GET"),
         )
-        stays_in_step(client, judge, again, keys)
+        in_step(client, judge, again, keys)
 
 
 @case("LM-ID-001", "LM-ID-002", "LM-ID-003", "LM-ID-004", targets=FIXTURES, needs=("format_key",))
@@ -196,10 +197,3 @@ def must_not_meet(
     for key, value in ((one, first), (other, second)):
         got = client.ok("get", connection=connection, key=key, expect=value.expect)["payload"]
         judge.same_bytes(value.payload, got, what="the payload under its own key", source="what this case stored", cite=cite)
-
-
-def stays_in_step(client: Subject, judge: Judge, connection: str, keys: Keys) -> None:
-    """Afterwards exist of a stored and of an unknown key are right, or the connection is gone."""
-    for key, expected in ((keys(), True), (keys(hash=0xDEAD), False)):
-        answer = client.call("exist", connection=connection, key=key)
-        judge.in_step(answer, "exists", expected=expected)

@@ -7,6 +7,7 @@ from harness.case import MOCK, answered, case, refused
 from harness.judge import Judge
 from harness.subject import Subject
 from harness.targets import Server
+from wire.lm.profile import KEY_FIELD_SIZE
 
 SIZES = ("LM-REQ-001", "LM-REQ-002")
 TABLES = ("LM-REQ-005", "LM-REQ-006", "LM-REQ-007", "LM-REQ-008")
@@ -83,6 +84,21 @@ def test_exist_on_the_wire(client: Subject, judge: Judge, server: Server, vector
     client.ok("exist", connection=connection, key=vector.args["key"])
     got = judge.exchange(server, "EXIST").header
     judge.same_bytes(raw(vector.answer["bytes"]), got, what="the EXIST header", describe=judge.as_request, source=vector)
+
+
+@case(
+    "LM-HEALTH-001", "LM-GET-001", targets=MOCK, needs=("connect", "health"), variants=answered("encode_request", sent("HEALTH"))
+)
+def test_health_on_the_wire(client: Subject, judge: Judge, server: Server, vector: Vector) -> None:
+    """What a client sends for a health is the header that lmcache writes, with a key of the client's choice."""
+    connection = client.connect(server)
+    client.ok("health", connection=connection)
+    got = judge.exchange(server, "HEALTH").header
+    expected = raw(vector.answer["bytes"])
+    key = len(expected) - KEY_FIELD_SIZE
+    judge.same_bytes(
+        expected[:key] + got[key:], got, what="the HEALTH header", describe=judge.as_request, source=vector, cite="LM-GET-001"
+    )
 
 
 def members(got: object, vector: Vector) -> dict[str, object]:

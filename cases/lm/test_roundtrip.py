@@ -78,6 +78,7 @@ def test_list_is_never_answered(client: Subject, judge: Judge, server: Server) -
     connection = client.connect(server, timeout_ms=300)
     answer = client.call("list", connection=connection)
     judge.not_ok("list", answer, because="the server never answers LIST", kinds=("timeout",))
+    judge.holds(client.took > 0.25, f"list gave up after {client.took:.2f} s, before the timeout of 0.3 s had passed")
     judge.in_step(client.call("health", connection=connection), "healthy", expected=True)
 
 

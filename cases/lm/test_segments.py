@@ -5,12 +5,13 @@ from collections.abc import Sequence
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from cases.lm.steps import stored
 from harness.case import MOCK, Variant, case, parameters
 from harness.client import Ok
 from harness.judge import Judge
 from harness.subject import Subject
 from harness.targets import Server
-from harness.values import Keys, Value, sample
+from harness.values import Keys, Value
 from wire.lm.profile import LmProfile, lm_profile
 from wire.release import Release
 
@@ -80,14 +81,6 @@ def test_any_segmentation(
         load(client, judge, server, connection, keys, value)
 
     check()
-
-
-def stored(client: Subject, server: Server, keys: Keys, profile: LmProfile) -> tuple[str, Value]:
-    """A connection over which one value was stored and seen by the server."""
-    connection, value = client.connect(server), sample(profile)
-    client.ok("put", connection=connection, key=keys(), **value.stored)
-    client.ok("exist", connection=connection, key=keys())
-    return connection, value
 
 
 def exists_is_true(client: Subject, judge: Judge, server: Server, connection: str, keys: Keys) -> None:

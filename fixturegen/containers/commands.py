@@ -1,12 +1,9 @@
-"""Commands of this machine that build and download: with a deadline, and one process at a time."""
+"""Commands of this machine that build and download, with a deadline."""
 
 from __future__ import annotations
 
-import contextlib
-import fcntl
 import subprocess
-from collections.abc import Iterator, Mapping, Sequence
-from pathlib import Path
+from collections.abc import Mapping, Sequence
 
 from fixturegen.containers.last_words import last_words
 from fixturegen.errors import EnvironmentUnavailable
@@ -34,16 +31,3 @@ def bounded(command: Sequence[str], what: str, seconds: float, variables: Mappin
         raise EnvironmentUnavailable(f"{what}: not done after {seconds:g} s{last_words(written)}") from None
     except OSError as error:
         raise EnvironmentUnavailable(f"{what}: cannot start {command[0]}: {error}") from error
-
-
-@contextlib.contextmanager
-def locked(path: Path) -> Iterator[None]:
-    """Hold a lock between processes, so that parallel runs download and build once."""
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        lock = path.open("a")
-    except OSError as error:
-        raise EnvironmentUnavailable(f"cannot write to {path.parent}, where wheels are kept: {error}") from error
-    with lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        yield

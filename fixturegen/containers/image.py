@@ -14,11 +14,12 @@ from typing import Final
 
 from docker.errors import ImageNotFound
 
-from fixturegen.containers.commands import bounded, locked
+from fixturegen.containers.commands import bounded
 from fixturegen.containers.engine import Engine, engine_trouble
 from fixturegen.containers.last_words import last_words
 from fixturegen.containers.wheelhouse import Wheelhouse, digest
 from fixturegen.errors import EnvironmentUnavailable
+from fixturegen.lock import locked
 
 STUBS_INSIDE: Final = "/opt/lmcache-stubs"
 """Where ``fixturegen/stubs`` is mounted for a release that needs stub modules; it comes first on the import path."""

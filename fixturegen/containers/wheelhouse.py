@@ -13,9 +13,10 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Final
 
-from fixturegen.containers.commands import bounded, locked
+from fixturegen.containers.commands import bounded
 from fixturegen.containers.last_words import last_words
 from fixturegen.errors import EnvironmentUnavailable
+from fixturegen.lock import locked
 
 _PYTHON: Final = "3.11"
 _NEWEST_GLIBC: Final = 36

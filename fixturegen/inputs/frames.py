@@ -78,7 +78,7 @@ def _sent(release: Release, profile: LmProfile) -> Asked:
     for about in descriptions:
         args = {"command": "PUT", "key": key(release), **asdict(about), "shape": list(about.shape)}
         yield f"lm.request.sent.put-{_slug(about.format, about.dtype)}", "encode_request", args
-    for command in ("GET", "EXIST"):
+    for command in ("GET", "EXIST", "HEALTH"):
         args = {"command": command, "key": key(release), **asdict(NOTHING), "shape": list(NOTHING.shape)}
         yield f"lm.request.sent.{command.lower()}", "encode_request", args
 

@@ -13,6 +13,9 @@ import typer
 from harness.matrix import UsageError
 from reports.verdict import ExitCode
 
+LONGEST = 3600.0
+"""Seconds that one check may take."""
+
 CHECKS: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("ruff check", ("-m", "ruff", "check", ".")),
     ("ruff format", ("-m", "ruff", "format", "--check", ".")),
@@ -45,6 +48,10 @@ def command(context: typer.Context) -> int:
 def _passes(root: Path, name: str, arguments: tuple[str, ...]) -> bool:
     typer.echo(f"== {name}")
     began = time.monotonic()
-    done = subprocess.run([sys.executable, *arguments], cwd=root, check=False, env={**os.environ, "PYTHONDONTWRITEBYTECODE": "1"})
-    typer.echo(f"== {name}: {'ok' if done.returncode == 0 else f'exit {done.returncode}'} in {time.monotonic() - began:.0f} s\n")
-    return done.returncode == 0
+    environment = {**os.environ, "PYTHONDONTWRITEBYTECODE": "1"}
+    try:
+        code = subprocess.run([sys.executable, *arguments], cwd=root, check=False, env=environment, timeout=LONGEST).returncode
+    except subprocess.TimeoutExpired:
+        code = -1
+    typer.echo(f"== {name}: {'ok' if code == 0 else f'exit {code}'} in {time.monotonic() - began:.0f} s\n")
+    return code == 0

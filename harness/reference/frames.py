@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from harness.reference.values import description_to_json, key_from_json, key_to_json, release_of, wire_errors
-from wire.keys import format_key, parse_key_as_server
+from harness.reference.values import description_to_json, key_text, key_to_json, release_of, wire_errors
+from wire.keys import parse_key_as_server
 from wire.lm.frames import Description, Reply, Request, decode_reply, decode_request, encode_reply, encode_request
 from wire.lm.metadata import Group, RemoteMetadata, decode_metadata, encode_metadata
 from wire.lm.profile import lm_profile
@@ -33,7 +33,7 @@ class FrameOperations:
         """A request header; refused when a value or the key does not fit."""
         known = release_of(release)
         with wire_errors():
-            text = format_key(known, key_from_json(key))
+            text = key_text(known, key)
             about = Description(length, format, dtype, tuple(shape), location)
             return {"bytes": encode_request(lm_profile(known), Request(command, text, about))}
 

@@ -7,10 +7,10 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from harness.client import ClientError
-from harness.reference.values import hash_from_json, key_from_json, key_to_json, release_of, wire_errors
+from harness.reference.values import hash_from_json, key_text, key_to_json, release_of, wire_errors
 from wire.chunks import chunk_hashes, chunk_keys
 from wire.hashes import token_hashes
-from wire.keys import CacheKey, format_key, parse_key
+from wire.keys import CacheKey, parse_key
 
 Answer = dict[str, Any]
 
@@ -25,7 +25,7 @@ class KeyOperations:
         """The key string of a release."""
         known = release_of(release)
         with wire_errors():
-            return {"text": format_key(known, key_from_json(key))}
+            return {"text": key_text(known, key)}
 
     def parse_key(self, *, release: str, text: str, **_: Any) -> Answer:
         """The parts of a key string."""

@@ -14,7 +14,7 @@ from harness.reference.connection import BODY_LIMIT, Connection
 from harness.reference.frames import FrameOperations
 from harness.reference.keys import KeyOperations
 from harness.reference.layouts import LayoutOperations
-from harness.reference.values import key_from_json, release_of, wire_errors
+from harness.reference.values import key_text, release_of, wire_errors
 from wire.keys import KEY_GRAMMARS, CacheKey, format_key
 from wire.lm.enums import number_of
 from wire.lm.frames import NOTHING, Description, Reply, Request, decode_reply, encode_request
@@ -190,7 +190,7 @@ class ReferenceClient(FrameOperations, KeyOperations, LayoutOperations):
 
     def _key(self, link: LmConnection, key: Mapping[str, Any]) -> str:
         with wire_errors():
-            return format_key(link.release, key_from_json(key))
+            return key_text(link.release, key)
 
     def _expected_size(self, link: LmConnection, expect: Mapping[str, Any]) -> int:
         """Bytes that the caller's expectation amounts to."""

@@ -8,7 +8,7 @@ from typing import Any
 
 from harness.client import ClientError, UnsupportedError
 from wire.errors import DecodeError, EncodeError
-from wire.keys import CacheKey, ChunkHash
+from wire.keys import CacheKey, ChunkHash, format_key
 from wire.lm.frames import Description
 from wire.release import KNOWN_RELEASES, Release
 
@@ -61,6 +61,25 @@ def key_from_json(value: Mapping[str, Any]) -> CacheKey:
         layer=value["layer"],
         tags=tuple((name, text) for name, text in value["tags"]),
     )
+
+
+def key_text(release: Release, value: Mapping[str, Any]) -> str:
+    """The key string of a key of the contract.
+
+    A key whose string would be read back as another one is refused, although lmcache writes it (KEY-FMT-009).
+
+    Raises:
+        ClientError: of class ``refused``.
+        EncodeError: the release has no words for a part of it.
+    """
+    key = key_from_json(value)
+    for part in (key.model, key.fmt or "", *(text for tag in key.tags for text in tag)):
+        if "@" in part:
+            raise ClientError("refused", f"{part!r} contains the separator of keys, '@'")
+    for name, _ in key.tags:
+        if "%" in name:
+            raise ClientError("refused", f"the tag name {name!r} contains the separator of tags, '%'")
+    return format_key(release, key)
 
 
 def key_to_json(key: CacheKey) -> dict[str, Any]:

@@ -48,7 +48,8 @@ METADATA_GROUPS = RangeTable("metadata with groups", ("0.3.1", False), ("0.3.12"
 class LmProfile:
     """The ``lm://`` wire of one release.
 
-    Source: ``lmcache.v1.protocol`` of each release; every row is proven against the corpus in ``tests``.
+    Source: ``lmcache.v1.protocol`` of each release. A test compares every row that a captured release touches with the corpus,
+    and lists those that none touches.
     """
 
     release: Release

@@ -33,12 +33,13 @@ def strip_shape(profile: LmProfile, dims: Sequence[int], format_name: str | None
     Source: from 0.4.4 ``lmcache.v1.protocol.strip_shape_padding`` drops trailing zeros, but keeps one dimension
     and leaves the two BINARY formats alone.
     """
-    if not profile.short_shapes or format_name in BINARY_FORMATS:
-        return tuple(dims)
-    end = len(dims)
-    while end > 1 and dims[end - 1] == 0:
-        end -= 1
-    return tuple(dims[:end])
+    return tuple(dims) if not profile.short_shapes or format_name in BINARY_FORMATS else without_padding(dims)
+
+
+def without_padding(dims: Sequence[int]) -> tuple[int, ...]:
+    """The dimensions up to the last one that is not zero, but never none of them."""
+    rank = max((index for index, dim in enumerate(dims, 1) if dim), default=1)
+    return tuple(dims[:rank])
 
 
 def payload_size(format_name: str, dtype: str | None, shape: Sequence[int]) -> int:
@@ -48,7 +49,4 @@ def payload_size(format_name: str, dtype: str | None, shape: Sequence[int]) -> i
     """
     if format_name in BINARY_FORMATS or dtype is None:
         return shape[0] if shape else 0
-    dims = list(shape)
-    while len(dims) > 1 and dims[-1] == 0:
-        dims.pop()
-    return math.prod(dims) * ITEM_SIZES[dtype]
+    return math.prod(without_padding(shape)) * ITEM_SIZES[dtype]

@@ -1,0 +1,21 @@
+"""Steps that several topics share."""
+
+from harness.judge import Judge
+from harness.subject import Subject
+from harness.targets import Server
+from harness.values import Keys, Value, sample
+from wire.lm.profile import LmProfile
+
+
+def stored(client: Subject, server: Server, keys: Keys, profile: LmProfile, *, timeout_ms: int = 5000) -> tuple[str, Value]:
+    """A connection over which one value was stored and seen by the server."""
+    connection, value = client.connect(server, timeout_ms=timeout_ms), sample(profile)
+    client.ok("put", connection=connection, key=keys(), **value.stored)
+    client.ok("exist", connection=connection, key=keys())
+    return connection, value
+
+
+def in_step(client: Subject, judge: Judge, connection: str, keys: Keys) -> None:
+    """Exist of a stored and of an unknown key are right, or the connection is gone."""
+    for key, expected in ((keys(), True), (keys(hash=0xDEAD), False)):
+        judge.in_step(client.call("exist", connection=connection, key=key), "exists", expected=expected)
