@@ -66,10 +66,7 @@ class Corpus:
     def provenance(self, vector: Vector | Transcript) -> str:
         """One line that says where an expected value comes from."""
         source = vector.source if isinstance(vector, Vector) else "lmcache.v1.server"
-        return (
-            f"corpus {self.manifest.release}, {vector.id} "
-            f"({self.manifest.wheel} sha256 {self.manifest.wheel_sha256[:12]}, upstream {source})"
-        )
+        return f"corpus {self.manifest.release}, {vector.id} (wheel sha256 {self.manifest.wheel_sha256[:12]}, upstream {source})"
 
 
 def captured_releases(root: Path | None = None) -> list[Release]:

@@ -23,6 +23,13 @@ from reports.value_difference import value_differences
 from wire.lm.frames import Field, describe_reply, describe_request
 from wire.lm.profile import LmProfile
 
+_REQUIREMENT_OF_FIELD: Final = {
+    "command": "LM-REQ-005",
+    "dtype": "LM-REQ-006",
+    "format": "LM-REQ-007",
+    "location": "LM-REQ-008",
+    "key": "LM-REQ-003",
+}
 EXCHANGE_TIMEOUT: Final = 5.0
 Describe = Callable[[bytes], list[Field]]
 
@@ -65,7 +72,7 @@ class Judge:
         difference = frame_difference(expected, got, describe)
         self.fail(
             f"{what}: {difference.summary}",
-            cite=cite,
+            cite=cite or self._requirement_of({field.name for field in difference.fields}),
             source=source,
             fields=difference.fields,
             frames=difference.frames,
@@ -209,6 +216,11 @@ class Judge:
             statement=requirement.statement,
             why_it_matters=requirement.why,
         )
+
+    def _requirement_of(self, fields: set[str]) -> str | None:
+        """The cited requirement that speaks of the one field that differs."""
+        wanted = _REQUIREMENT_OF_FIELD.get(next(iter(fields))) if len(fields) == 1 else None
+        return wanted if any(requirement.id == wanted for requirement in self.cited) else None
 
     def _provenance(self, source: Vector | Transcript | str | None) -> str | None:
         if source is None or isinstance(source, str):

@@ -5,13 +5,14 @@ from __future__ import annotations
 import contextlib
 import fnmatch
 import functools
+import os
 import platform
 import shlex
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import pytest
 
@@ -34,6 +35,25 @@ from reports.results import ResultsWriter, utc_now
 from wire.errors import WireError
 from wire.lm.profile import LmProfile
 from wire.release import Release
+
+COMMAND_SETTING: Final = "LMCONFORM_COMMAND"
+"""Set by the launcher of the source tree: how the user called it, so that commands in reports can be copied."""
+
+TOPICS: Final = (
+    "keys",
+    "layouts",
+    "lm.request",
+    "lm.reply",
+    "lm.metadata",
+    "lm.properties",
+    "lm.roundtrip",
+    "lm.segments",
+    "lm.identity",
+    "lm.connection",
+    "lm.broken",
+    "servers",
+)
+"""In the order in which one builds on the other: the first failure that is shown is the one to repair first."""
 
 
 class UsageError(Exception):
@@ -236,6 +256,7 @@ class Matrix:
             reason=ended.reason,
             operation=ended.operation,
             diagnosis=diagnosis,
+            judges=spec.judges,
         )
 
     def end(self, *, complete: bool) -> None:
@@ -253,7 +274,16 @@ class Matrix:
         return requirement is not None and release in requirement.releases
 
     def _rerun(self, identity: str, cell: Cell) -> str:
-        words = ["lmconform", "run", "--client", self.spec, "--lmcache", str(cell.release), "--target", cell.target]
+        words = [
+            os.environ.get(COMMAND_SETTING, "lmconform"),
+            "run",
+            "--client",
+            self.spec,
+            "--lmcache",
+            str(cell.release),
+            "--target",
+            cell.target,
+        ]
         if self.live.address is not None and cell.target == "live":
             words += ["--live", f"{self.live.address[0]}:{self.live.address[1]}"]
         elif cell.target == "live" and self.live.runtime != "venv":
@@ -267,6 +297,12 @@ class Matrix:
 
 _NO_PROFILE: Any = None
 """Explaining needs no profile."""
+
+
+def rank(item: pytest.Item) -> int:
+    """Where the topic of an item stands in the order of dependence; unknown ones come last."""
+    topic = topic_of(item.path)
+    return next((place for place, known in enumerate(TOPICS) if topic == known or topic.startswith(f"{known}.")), len(TOPICS))
 
 
 def cell_of(item: pytest.Item) -> Cell | None:

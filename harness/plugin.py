@@ -102,7 +102,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     for item in items:
         selected = item.get_closest_marker("conformance") is None or matrix.selects(item)
         (kept if selected else dropped).append(item)
-    items[:] = kept
+    items[:] = sorted(kept, key=_place)
     if dropped:
         config.hook.pytest_deselected(items=dropped)
     if matrix.unmatched and not hasattr(config, "workerinput"):
@@ -273,6 +273,14 @@ def _begin(config: pytest.Config) -> None:
         _matrix(config).begin()
     except (ClientFailure, OSError) as error:
         raise pytest.UsageError(str(error)) from None
+
+
+def _place(item: pytest.Item) -> int:
+    if item.get_closest_marker("conformance") is None:
+        return 0
+    from harness.matrix import rank
+
+    return rank(item)
 
 
 def _matrix(config: pytest.Config) -> Matrix:

@@ -33,6 +33,7 @@ from harness.matrix import (
 )
 from harness.plugin import DEADLINE, EXAMPLES
 from harness.requirements import load_requirements
+from harness.targets import LiveServers
 from reports.junit import write_junit
 from reports.progress import RunProgress, run_progress
 from reports.record import CaseRecord
@@ -89,7 +90,9 @@ def run_matrix(options: RunOptions) -> ExitCode:
     targets = parse_targets(options.target)
     parse_runtime(options.runtime)
     load_requirements()
-    parse_address(options.live, releases, targets)
+    address = parse_address(options.live, releases, targets)
+    if address is not None:
+        LiveServers(address=address).get(releases[0])
     parse_effort(options.examples, options.deadline)
     for release in releases:
         load_corpus(release)

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from harness.case import CaseSpec, Cell
-from harness.client import ALWAYS, PURE, Answer, Budget, ClientFailure, Ok, Session
+from harness.client import ALWAYS, PURE, Answer, Budget, ClientFailure, Error, Ok, Session
 from harness.failure import UnsupportedByClient
 from harness.judge import Judge, in_words
 from harness.targets import Server
@@ -32,6 +32,7 @@ class Subject:
         self._judge = judge
         self._budget = budget
         self._open: dict[str, int] = {}
+        self._servers: dict[str, Server] = {}
         self.took = 0.0
         """Seconds that the last operation took."""
 
@@ -55,13 +56,23 @@ class Subject:
 
     def ok(self, op: str, **args: Any) -> Mapping[str, Any]:
         """One operation that must succeed; the members of its result."""
-        return self._judge.ok(op, self.call(op, **args))
+        answer = self.call(op, **args)
+        return self._judge.ok(op, answer, **self._last_words(args.get("connection", ""), answer))
 
     def connect(self, server: Server, *, timeout_ms: int = DEFAULT_TIMEOUT_MS) -> str:
         """Open a connection to the target; its name."""
         name = self.new_connection()
+        self._servers[name] = server
         self.ok("connect", connection=name, protocol="lm", host=server.host, port=server.port, timeout_ms=timeout_ms)
         return name
+
+    def _last_words(self, connection: str, answer: Answer) -> dict[str, Any]:
+        """What the mock says about the connection that it ended last, where the client says that one broke."""
+        server = self._servers.get(connection)
+        if server is None or server.mock is None or not isinstance(answer, Error) or answer.kind != "connection":
+            return {}
+        ended = [record for record in server.journal.connections() if record.ending is not None]
+        return {"exchange": f"the mock ended connection {ended[-1].number}: {ended[-1].ending}"} if ended else {}
 
     def new_connection(self) -> str:
         """A name that no connection has."""

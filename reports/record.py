@@ -125,6 +125,8 @@ class CaseRecord:
     operation: str | None = None
     """The operation that an ``unsupported`` is about."""
     diagnosis: Diagnosis | None = None
+    judges: str = "client"
+    """``server`` where no client takes part: the mock or the live server is compared with what was captured."""
 
     @property
     def name(self) -> str:
@@ -170,6 +172,7 @@ class CaseRecord:
             reason=data.get("reason"),
             operation=data.get("operation"),
             diagnosis=None if diagnosis is None else Diagnosis.from_json(diagnosis),
+            judges=data.get("judges", "client"),
         )
 
 

@@ -41,12 +41,18 @@ class Results:
     @property
     def exit_code(self) -> ExitCode:
         """The exit code that the records deserve, whatever the footer says."""
-        return exit_code(self.counts, complete=self.incomplete is None)
+        return exit_code(self.counts, complete=self.incomplete is None, shown=shows_the_client(self.cases))
 
     @property
     def seconds(self) -> float:
         """How long the run took, or the sum over its cases if it did not end."""
         return self.footer.seconds if self.footer else sum(case.seconds for case in self.cases)
+
+
+def shows_the_client(cases: Iterable[CaseRecord]) -> bool:
+    """Whether a case that judges the client passed; true also where none was selected."""
+    verdicts = [case.verdict for case in cases if case.judges == "client"]
+    return not verdicts or Verdict.PASS in verdicts
 
 
 def utc_now() -> str:
@@ -67,6 +73,7 @@ class ResultsWriter:
         self._began = time.monotonic()
         self._counts = count_verdicts(())
         self._seen: set[str] = set()
+        self._judged = self._passed = False
         self._footer: RunFooter | None = None
         path.parent.mkdir(parents=True, exist_ok=True)
         self._file, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
@@ -94,6 +101,8 @@ class ResultsWriter:
         self._append(record.to_json())
         self._seen.add(record.id)
         self._counts[record.verdict] += 1
+        self._judged = self._judged or record.judges == "client"
+        self._passed = self._passed or (record.judges == "client" and record.verdict is Verdict.PASS)
 
     def close(self, *, complete: bool = True) -> RunFooter:
         """Append the footer; a second call changes nothing and returns the first footer."""
@@ -102,7 +111,7 @@ class ResultsWriter:
         footer = RunFooter(
             counts=dict(self._counts),
             seconds=round(time.monotonic() - self._began, 3),
-            exit_code=exit_code(self._counts, complete=complete),
+            exit_code=exit_code(self._counts, complete=complete, shown=self._passed or not self._judged),
             ended=utc_now(),
             complete=complete,
         )

@@ -132,7 +132,7 @@ def _because(results: Results) -> str:
         case ExitCode.UNDECIDED:
             return f"{tally} Repair harness, mock or environment first, then run again."
         case ExitCode.NOT_CONFORMANT if not any(counts[verdict] for verdict in NOT_CONFORMANT):
-            return f"{tally} All were skipped, so nothing was shown."
+            return f"{tally} No case that judges the client passed: it declares nothing that was asked, so nothing was shown."
         case _:
             return tally
 

@@ -73,14 +73,14 @@ class ExitCode(IntEnum):
     """Harness, mock or environment failed, or the run did not end: nothing is claimed about the client."""
 
 
-def exit_code(counts: Mapping[Verdict, int], *, complete: bool = True) -> ExitCode:
+def exit_code(counts: Mapping[Verdict, int], *, complete: bool = True, shown: bool = True) -> ExitCode:
     """The exit code for verdict counts; the first row that holds decides.
 
     ==  ======================================================================
     3   the run is incomplete, or any case is in :data:`NOT_THE_CLIENT`
     2   no case ran at all: the selection matched nothing
     1   any case is in :data:`NOT_CONFORMANT`
-    1   no case passed: everything was skipped, so conformance was not shown
+    1   no case passed, or none that judges the client (``shown``): conformance was not shown
     0   otherwise
     ==  ======================================================================
 
@@ -92,7 +92,7 @@ def exit_code(counts: Mapping[Verdict, int], *, complete: bool = True) -> ExitCo
         return ExitCode.UNDECIDED
     if not ran:
         return ExitCode.USAGE
-    if ran & NOT_CONFORMANT or Verdict.PASS not in ran:
+    if ran & NOT_CONFORMANT or Verdict.PASS not in ran or not shown:
         return ExitCode.NOT_CONFORMANT
     return ExitCode.CONFORMANT
 

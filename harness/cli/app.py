@@ -17,6 +17,7 @@ from rich.text import Text
 from fixturegen.errors import CaptureError, CorpusError, EnvironmentUnavailable
 from harness.cli import capture, list_cases, run, serve, smoke, test, verify
 from harness.client import ClientFailure
+from harness.failure import TargetUnavailable
 from harness.matrix import UsageError
 from harness.requirements import RequirementError
 from harness.runner import BrokenCases
@@ -71,7 +72,7 @@ def _show_version(wanted: bool) -> None:
 
 
 app = typer.Typer(
-    help="Does it speak LMCache's wires exactly as release X of LMCache does, and what breaks when X becomes Y?",
+    help="Test LMCache clients against captured bytes, a mock server and the real server.",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
@@ -109,7 +110,7 @@ _BAD_INPUT: Final = (
     RequirementError,
     ClientFailure,
 )
-_BAD_ENVIRONMENT: Final = (EnvironmentUnavailable, CaptureError, BrokenCases)
+_BAD_ENVIRONMENT: Final = (TargetUnavailable, EnvironmentUnavailable, CaptureError, BrokenCases)
 
 
 def run_app(words: Sequence[str]) -> int:

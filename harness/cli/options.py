@@ -15,6 +15,9 @@ Releases = Annotated[
 Targets = Annotated[str, typer.Option("--target", help="Any of fixtures,mock,live.")]
 Only = Annotated[
     list[str] | None,
-    typer.Option("--only", help="Only cases whose id matches: 'lm.get.*' or 'lm.get.miss[0.5.6-mock]'. May be repeated."),
+    typer.Option(
+        "--only",
+        help="Only cases whose id matches, such as 'lm.roundtrip.*' or 'lm.roundtrip.miss[0.5.6-mock]'; repeatable.",
+    ),
 ]
 Runtime = Annotated[str, typer.Option("--runtime", help="Where the real lmcache runs: venv or docker.")]

@@ -17,7 +17,9 @@ DEFAULT_FOLDER = Path("lmconform-results")
 def command(
     client: options.Client = "reference",
     lmcache: options.Releases = "all",
-    target: options.Targets = "fixtures,mock",
+    target: Annotated[
+        str | None, typer.Option("--target", help="Any of fixtures,mock,live (default: fixtures,mock; with --live: live).")
+    ] = None,
     only: options.Only = None,
     live: Annotated[
         str | None,
@@ -45,7 +47,7 @@ def command(
             RunOptions(
                 client=client,
                 lmcache=lmcache,
-                target=target,
+                target=target if target is not None else "fixtures,mock" if live is None else "live",
                 only=tuple(only or ()),
                 live=live,
                 runtime=runtime,

@@ -7,7 +7,7 @@ import pytest
 from scripted_peer import Close, Flood, Read, ScriptedPeer, UntilEnd
 
 from fixturegen import player
-from fixturegen.player import Difference, record, replay, summaries
+from fixturegen.player import Difference, record, replay
 from fixturegen.vector import Step, Transcript, patterned
 
 
@@ -246,8 +246,3 @@ def test_a_large_difference_reads_as_size_and_hash():
     large = {"length": 5000, "sha256": "ab" * 32, "closed": False}
     words = str(Difference(1, large, got().values["got"], b""))
     assert words == "step 1: expected 5000 bytes with sha256 abababababab, got silence"
-
-
-def test_differences_are_summed_up_in_one_line():
-    one = Difference(1, got().values["got"], got(b"\x01").values["got"], b"\x01")
-    assert summaries([one, one]) == "step 1: expected silence, got 1 bytes 01; step 1: expected silence, got 1 bytes 01"

@@ -5,6 +5,7 @@ import functools
 import pytest
 
 from harness import targets
+from harness.failure import TargetUnavailable
 from mockserver.faults import parse_plan
 from mockserver.lm import LmServer
 
@@ -72,16 +73,14 @@ def test_the_rerun_line_names_the_server(run_on, server, monkeypatch):
 def test_a_server_that_is_not_there_is_an_environment_error(judged, server):
     gone = address(server)
     server.stop()
-    run = judged("reference", "lm.roundtrip.exist", target="live", live=gone)
-    assert (run.code, run.case.verdict) == (3, "environment-error")
-    assert "check the address and the release it runs" in run.case.diagnosis.summary
+    with pytest.raises(TargetUnavailable, match="check the address and the release it runs"):
+        judged("reference", "lm.roundtrip.exist", target="live", live=gone)
 
 
 def test_a_server_of_another_release_is_an_environment_error(judged, monkeypatch):
     monkeypatch.setattr(targets, "healthy", functools.partial(targets.healthy, timeout=0.3))
-    with LmServer("0.3.1") as old:
-        run = judged("reference", "lm.roundtrip.exist", target="live", live=address(old))
-    assert (run.code, run.case.verdict) == (3, "environment-error")
+    with LmServer("0.3.1") as old, pytest.raises(TargetUnavailable, match=r"does not answer HEALTH as lmcache 0\.5\.6 does"):
+        judged("reference", "lm.roundtrip.exist", target="live", live=address(old))
 
 
 def test_a_server_that_differs_from_the_mock_is_drift(run_on, server):

@@ -27,7 +27,7 @@ USAGE = {
     "no target": ["run", "--target", ""],
     "an unknown runtime": ["run", "--runtime", "podman"],
     "an address without port": ["run", "--target", "live", "--live", "localhost"],
-    "a server without the live target": ["run", "--live", "localhost:1", "--lmcache", "0.5.6"],
+    "a server without the live target": ["run", "--live", "localhost:1", "--lmcache", "0.5.6", "--target", "mock"],
     "a server of several releases": ["run", "--live", "localhost:1", "--target", "live"],
     "a pattern that matches nothing": ["run", "--lmcache", "0.5.6", "--only", "nothing"],
     "a list of an unknown release": ["list", "--lmcache", "9.9.9"],
