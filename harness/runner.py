@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import fcntl
 import io
 import os
 import sys
@@ -100,6 +101,12 @@ def run_matrix(options: RunOptions) -> ExitCode:
     open_client(options.client).stop()
     if "live" in targets and options.live is None:
         _prepare(options.runtime, releases)
+    with _alone_in(options.folder):
+        return _judge(options)
+
+
+def _judge(options: RunOptions) -> ExitCode:
+    """Run the matrix, and read back what it wrote."""
     path = options.folder / RESULTS
     arguments = [
         *("--client", options.client, "--lmcache", options.lmcache, "--target", options.target),
@@ -138,6 +145,24 @@ def _require_writable(folder: Path) -> None:
     for name in (RESULTS, JUNIT):
         if (folder / name).is_dir():
             raise UsageError(f"cannot write {folder / name}: it is a folder; name another one with --out")
+
+
+@contextlib.contextmanager
+def _alone_in(folder: Path) -> Iterator[None]:
+    """Keep other runs from writing into the folder of results until this one has read its own back.
+
+    Raises:
+        UsageError: another run writes there.
+    """
+    lock = os.open(folder, os.O_RDONLY)
+    try:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise UsageError(f"another run writes into {folder}; wait for it, or name another folder with --out") from None
+        yield
+    finally:
+        os.close(lock)
 
 
 def _prepare(runtime: str, releases: Sequence[Release]) -> None:

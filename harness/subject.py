@@ -54,6 +54,15 @@ class Subject:
             )
         return answer
 
+    def needs(self, op: str) -> None:
+        """Leave the case unless the client declares an operation that only some of its variants need.
+
+        Raises:
+            UnsupportedByClient: it does not.
+        """
+        if op not in self._session.description.operations:
+            raise UnsupportedByClient(op, "not declared")
+
     def ok(self, op: str, **args: Any) -> Mapping[str, Any]:
         """One operation that must succeed; the members of its result."""
         answer = self.call(op, **args)

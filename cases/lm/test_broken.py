@@ -120,6 +120,21 @@ def test_health_code_is_not_success(client: Subject, judge: Judge, server: Serve
     judge.not_yes("health", answer, "healthy", because=f"the code is {vector}", **judge.where(server, "HEALTH"))
 
 
+@case(
+    "LM-HEALTH-001",
+    "LM-CONN-001",
+    targets=MOCK,
+    needs=("connect", "health"),
+    variants=parameters("stall", "close-after:bytes=0", "close-after:bytes=17", "close-after:bytes=3,reset=true"),
+)
+def test_health_breaks_off(client: Subject, judge: Judge, server: Server, vector: str) -> None:
+    """A server that does not answer HEALTH whole is not healthy."""
+    connection = client.connect(server, timeout_ms=SHORT_MS)
+    server.misbehave(vector)
+    answer = client.call("health", connection=connection)
+    judge.not_yes("health", answer, "healthy", because="the reply never became whole", **judge.where(server, "HEALTH"))
+
+
 @case("LM-REPLY-006", targets=MOCK, releases="0.3.6 and later", needs=LOADING, variants=parameters(201, 500, -1))
 def test_unknown_code_is_an_error(
     client: Subject, judge: Judge, server: Server, keys: Keys, profile: LmProfile, vector: int

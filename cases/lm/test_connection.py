@@ -4,7 +4,7 @@ import socket
 
 from harness.case import MOCK, SERVERS, case
 from harness.client import Ok
-from harness.judge import Judge, in_words
+from harness.judge import Judge
 from harness.subject import Subject
 from harness.targets import Server
 from harness.values import Keys, binary, sample
@@ -62,6 +62,17 @@ def test_server_dies(client: Subject, judge: Judge, server: Server, keys: Keys, 
         judge.not_ok("exist", answer, because="the server is gone", kinds=("connection", "timeout"))
 
 
+@case("LM-CONN-002", targets=MOCK, needs=("connect", "put", "exist"))
+def test_puts_to_a_dead_server(client: Subject, judge: Judge, server: Server, keys: Keys) -> None:
+    """Puts to a server that is gone fail, at the latest once the operating system knows that it is gone."""
+    connection = client.connect(server, timeout_ms=500)
+    client.ok("exist", connection=connection, key=keys())
+    server.stop()
+    value = binary(bytes(1 << 20))
+    answers = [client.call("put", connection=connection, key=keys(), **value.stored) for _ in range(4)]
+    judge.not_ok("put", answers[-1], because="the server has been gone for three puts", kinds=("connection", "timeout"))
+
+
 @case("LM-CONN-002", "LM-CONN-005", targets=MOCK, needs=("connect", "put", "get", "exist"))
 def test_broken_connection_is_not_reused(client: Subject, judge: Judge, server: Server, keys: Keys, profile: LmProfile) -> None:
     """After a reply broke off, requests fail or travel on a new connection; another connection goes on as before."""
@@ -89,8 +100,7 @@ def test_close(client: Subject, judge: Judge, server: Server, keys: Keys) -> Non
     client.ok("close", connection=name)
     client.ok("close", connection=name)
     answer = client.call("exist", connection=name, key=keys())
-    found = isinstance(answer, Ok) and answer.values.get("exists") is not False
-    judge.holds(not found, "exist on a closed connection found something", client_answered=in_words(answer))
+    judge.not_ok("exist", answer, because="the connection was closed", kinds=("connection", "refused"))
     again = client.connect(server)
     judge.holds(client.ok("exist", connection=again, key=keys())["exists"] is False, "exist on a new connection was wrong")
 
@@ -102,8 +112,6 @@ def test_closed_connections_are_released(client: Subject, judge: Judge, server: 
     names = [client.connect(server) for _ in range(8)]
     for name in names:
         client.ok("exist", connection=name, key=keys())
-    during = client.ok("state")["connections"]
-    judge.holds(during == before + 8, f"state counts {during} connections, {before + 8} are open", cite="LM-CONN-006")
     for name in names:
         client.ok("close", connection=name)
     after = client.ok("state")["connections"]

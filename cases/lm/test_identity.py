@@ -83,7 +83,8 @@ def replies(release: Release) -> Sequence[Variant]:
         "dtype-none": ("LM-ID-007", "name=dtype,value=0"),
         "dtype-unknown": ("LM-ID-007", "name=dtype,value=77"),
         "shape-first": ("LM-ID-008", "name=shape0,value=1"),
-        "shape-swapped": ("LM-ID-008", "name=shape2,value=8"),
+        "shape-longer": ("LM-ID-008", "name=shape2,value=8"),
+        "shape-permuted": ("LM-ID-008", "name=shape1,value=4 name=shape2,value=2"),
         "shape-zero": ("LM-ID-008", "name=shape3,value=0"),
         "shape-negative": ("LM-ID-008", "name=shape1,value=-2"),
         "length-short": ("LM-ID-009", "name=length,value=255"),
@@ -114,7 +115,7 @@ def test_reply_disagrees(
     connection, value = client.connect(server, timeout_ms=1000), sample(profile)
     client.ok("put", connection=connection, key=keys(), **value.stored)
     client.ok("exist", connection=connection, key=keys())
-    server.misbehave(f"replace-field:{change},command=GET")
+    server.misbehave(*(f"replace-field:{field},command=GET" for field in change.split()))
     answer = client.call("get", connection=connection, key=keys(), expect=value.expect)
     judge.not_ok(
         "get",

@@ -3,11 +3,12 @@
 from collections.abc import Callable
 
 from harness.captures import Vector, patterned, raw
-from harness.case import MOCK, answered, case, refused
+from harness.case import MOCK, answered, case, parameters, refused
 from harness.judge import Judge
 from harness.subject import Subject
 from harness.targets import Server
-from wire.lm.profile import KEY_FIELD_SIZE
+from harness.values import Keys, sample
+from wire.lm.profile import KEY_FIELD_SIZE, LmProfile
 
 SIZES = ("LM-REQ-001", "LM-REQ-002")
 TABLES = ("LM-REQ-005", "LM-REQ-006", "LM-REQ-007", "LM-REQ-008")
@@ -65,6 +66,8 @@ def test_put_on_the_wire(client: Subject, judge: Judge, server: Server, vector: 
         source=vector,
     )
     judge.same_bytes(payload, exchange.payload or b"", what="the payload on the wire", source="the payload of this case")
+    count = len(server.journal.exchanges(command="PUT"))
+    judge.holds(count == 1, f"one put became {count} PUT requests", cite="LM-PUT-001")
 
 
 @case("LM-GET-001", *SIZES, targets=MOCK, needs=("connect", "get"), variants=answered("encode_request", sent("GET")))
@@ -99,6 +102,20 @@ def test_health_on_the_wire(client: Subject, judge: Judge, server: Server, vecto
     judge.same_bytes(
         expected[:key] + got[key:], got, what="the HEALTH header", describe=judge.as_request, source=vector, cite="LM-GET-001"
     )
+
+
+@case("LM-REQ-004", targets=MOCK, needs=("connect", "exist"), variants=parameters("put", "get", "exist"))
+def test_long_key_is_not_sent(client: Subject, judge: Judge, server: Server, keys: Keys, profile: LmProfile, vector: str) -> None:
+    """A key that does not fit into its field is refused by every operation, and nothing of it is sent."""
+    if vector != "exist":
+        client.needs(vector)
+    connection, value = client.connect(server), sample(profile)
+    args = {"put": value.stored, "get": {"expect": value.expect}, "exist": {}}[vector]
+    for model in ("m" * 140, "é" * 70):
+        answer = client.call(vector, connection=connection, key=keys(model=model), **args)
+        judge.not_ok(vector, answer, because="the key has more than 150 bytes", kinds=("refused",))
+    sent = [exchange for exchange in server.journal.exchanges() if exchange.command in {"PUT", "GET", "EXIST"}]
+    judge.holds(not sent, f"a request went out although its key does not fit: {[exchange.key for exchange in sent]}")
 
 
 def members(got: object, vector: Vector) -> dict[str, object]:

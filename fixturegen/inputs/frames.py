@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Iterable, Iterator
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from typing import Any
 
 from allpairspy import AllPairs
@@ -75,9 +75,12 @@ def _sent(release: Release, profile: LmProfile) -> Asked:
     """Headers as clients send them: descriptions that agree with a payload, and requests that describe nothing."""
     descriptions = [sample(profile, format_name) for format_name in storable_formats(profile)]
     descriptions += [sample(profile, dtype=dtype) for dtype in DTYPES if dtype not in {None, "float16"}]
+    if profile.has_location:
+        descriptions += [replace(sample(profile), location=location) for location in LOCATIONS if location is not None]
     for about in descriptions:
         args = {"command": "PUT", "key": key(release), **asdict(about), "shape": list(about.shape)}
-        yield f"lm.request.sent.put-{_slug(about.format, about.dtype)}", "encode_request", args
+        place = () if about.location is None else (about.location,)
+        yield f"lm.request.sent.put-{_slug(about.format, about.dtype, *place)}", "encode_request", args
     for command in ("GET", "EXIST", "HEALTH"):
         args = {"command": command, "key": key(release), **asdict(NOTHING), "shape": list(NOTHING.shape)}
         yield f"lm.request.sent.{command.lower()}", "encode_request", args

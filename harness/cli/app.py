@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import functools
 import os
 import signal
@@ -130,6 +131,8 @@ def run_app(words: Sequence[str]) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return ExitCode.UNDECIDED
     except OSError as error:
+        if error.errno in {errno.ENOSPC, errno.EDQUOT, errno.EIO}:
+            return _explain(f"the disk cannot be written ({error.strerror}); results so far are incomplete", ExitCode.UNDECIDED)
         return _explain(f"{error.strerror or error}{f': {error.filename}' if error.filename else ''}", ExitCode.USAGE)
     return ExitCode.CONFORMANT
 

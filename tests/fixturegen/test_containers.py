@@ -388,7 +388,7 @@ def test_a_release_that_could_not_be_fetched_does_not_cost_the_wheels_of_the_oth
 
 def test_a_cache_that_cannot_be_written_is_unavailable_by_name(tmp_path, pip):
     (tmp_path / "file").touch()
-    with pytest.raises(EnvironmentUnavailable, match=rf"cannot write to {tmp_path}/file, where wheels are kept"):
+    with pytest.raises(EnvironmentUnavailable, match=rf"cannot write to {tmp_path}/file, where environments are kept"):
         Wheelhouse(tmp_path / "file", REQUIREMENTS, "x86_64").context("0.5.6")
 
 

@@ -1,5 +1,6 @@
 """What ``lmconform run`` shows, and where it puts its files."""
 
+import fcntl
 import os
 import pty
 import re
@@ -8,6 +9,13 @@ import subprocess
 import sys
 
 import pytest
+
+from harness.case import Cell
+from harness.matrix import Matrix
+from harness.targets import LiveServers
+from wire.release import Release
+
+RELEASE = Release.parse("0.5.6")
 
 QUICK = ("run", "--lmcache", "0.5.6", "--only", "keys.tokens.*")
 FAILING = ("run", "--client", "python:broken_clients:WrongByte", "--lmcache", "0.5.6", "--only", "lm.request.encode")
@@ -133,3 +141,21 @@ def terminal_output(folder, **changes):
         os.close(parent)
         process.wait(30)
     return shown
+
+
+def test_two_runs_never_share_a_folder(command, tmp_path):
+    (tmp_path / "out").mkdir()
+    held = os.open(tmp_path / "out", os.O_RDONLY)
+    fcntl.flock(held, fcntl.LOCK_EX)
+    ended = command(*QUICK, "--out", "out")
+    os.close(held)
+    assert ended.code == 2
+    assert "another run writes into out; wait for it, or name another folder with --out" in ended.err
+
+
+def test_rerun_lines_begin_as_the_launcher_was_called(monkeypatch):
+    monkeypatch.setenv("LMCONFORM_COMMAND", "./lmconform")
+    matrix = Matrix("reference", [RELEASE], ["mock"], (), LiveServers(), None)
+    assert matrix._rerun("lm.broken.late-reply[0.5.6-mock]", Cell(RELEASE, "mock")).startswith(
+        "./lmconform run --client reference"
+    )
