@@ -59,6 +59,12 @@ def environment(**changes):
     return {**os.environ, "PYTHONPATH": str(SUBJECTS), "COLUMNS": "120", **changes}
 
 
+@pytest.fixture(autouse=True)
+def _called_by_name(monkeypatch):
+    """As if ``lmconform`` had been called by its name, also when the launcher of the source tree runs the tests."""
+    monkeypatch.delenv("LMCONFORM_COMMAND", raising=False)
+
+
 @pytest.fixture
 def start(tmp_path):
     """Start ``lmconform`` as a process; whatever is left of it afterwards is killed."""

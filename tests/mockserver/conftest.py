@@ -13,6 +13,7 @@ import pytest
 from mockserver.lm import LmServer
 from wire.lm.frames import Description, Reply, Request, decode_reply, encode_request
 from wire.lm.profile import KEY_FIELD_SIZE, LmProfile
+from wire.release import Release
 
 KEYS = {
     "0.3.1": "vllm@model@1@0@ab",
@@ -119,3 +120,9 @@ def server(request: pytest.FixtureRequest, start: Callable[..., LmServer]) -> Lm
 def client(server: LmServer, dial: Callable[[LmServer], RawClient]) -> RawClient:
     """A client of that server."""
     return dial(server)
+
+
+@pytest.fixture(params=[release for release in KEYS if lm_profile(Release.parse(release)).has_location])
+def located(request: pytest.FixtureRequest, start: Callable[..., LmServer], dial: Callable[[LmServer], RawClient]) -> RawClient:
+    """A client of a server whose wire has a location, once for every generation of it."""
+    return dial(start(request.param))

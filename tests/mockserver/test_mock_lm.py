@@ -169,13 +169,11 @@ def test_an_incomplete_header_ends_the_connection_without_a_reply(server, client
 
 @pytest.mark.parametrize(
     "numbers",
-    [{"format": -1}, {"format": 9}, {"dtype": 9}, {"dtype": -1}, {"location": 3}, {"location": -1}],
+    [{"format": -1}, {"format": 9}, {"dtype": 9}, {"dtype": -1}],
     ids=lambda numbers: "-".join(f"{name}={value}" for name, value in numbers.items()),
 )
 @pytest.mark.parametrize("command", [1, 2, 3, 4, 5])
 def test_a_number_outside_its_table_closes_the_connection(server, client, dial, command, numbers):
-    if "location" in numbers and not client.profile.has_location:
-        pytest.skip("no location on this wire")
     client.send(client.raw(command=command, **numbers))
     assert client.rest() == (b"", "fin")
     assert server.journal.connections()[0].ending.kind == "bad request"
@@ -209,12 +207,17 @@ def test_unknown_commands_are_ignored_until_0_3_5_and_close_from_0_3_6_on(client
         assert code(client.reply()) == "SUCCESS"
 
 
-def test_the_location_is_checked_and_then_forgotten(client):
-    if not client.profile.has_location:
-        pytest.skip("no location on this wire")
-    client.send(client.raw(command=1, location=2))
-    client.request("GET")
-    assert client.reply().about.location is None
+@pytest.mark.parametrize("command", [1, 2, 3, 4, 5])
+@pytest.mark.parametrize("location", [3, -1])
+def test_a_location_outside_its_table_closes_the_connection(located, command, location):
+    located.send(located.raw(command=command, location=location))
+    assert located.rest() == (b"", "fin")
+
+
+def test_the_location_is_checked_and_then_forgotten(located):
+    located.send(located.raw(command=1, location=2))
+    located.request("GET")
+    assert located.reply().about.location is None
 
 
 def test_dtype_1_comes_back_as_2_and_0_as_0(client):
