@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import concurrent.futures
+import os
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated
 
@@ -9,28 +12,95 @@ import typer
 from rich.console import Console
 
 from fixturegen.capture import capture
-from fixturegen.corpus import corpus_root, load_corpus
-from fixturegen.environment import open_environment
+from fixturegen.corpus import captured_releases, corpus_root, load_corpus
+from fixturegen.environment import PinnedEnvironment, open_environment
+from fixturegen.errors import CaptureError, CorpusError, EnvironmentUnavailable
+from fixturegen.index import missing_releases, offered_releases, write_index
 from harness.cli import options
-from harness.matrix import parse_runtime
+from harness.matrix import UsageError, parse_runtime
+from reports.verdict import ExitCode
 from wire.release import Release
+
+ALL = "all"
+LATEST = "latest"
+MEMORY_OF_ONE = 4 << 30
+"""Bytes that one capture may need: two interpreters with torch, and what they allocate."""
 
 
 def command(
-    releases: Annotated[list[str], typer.Argument(metavar="RELEASE...", help="Releases of lmcache, such as 0.5.6.")],
+    releases: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="RELEASE...",
+            help="Releases such as 0.5.6; 'all' that the index offers and the corpus lacks; or 'latest', the newest of those.",
+        ),
+    ],
     runtime: options.Runtime = "venv",
     out: Annotated[Path | None, typer.Option("--out", help="Folder of the corpus (default: cases/corpus).")] = None,
-) -> None:
+    again: Annotated[bool, typer.Option("--again", help="With 'all': capture also what the corpus has.")] = False,
+    jobs: Annotated[
+        int | None, typer.Option("--jobs", "-j", min=1, help="Captures at once (default: as processors and memory allow).")
+    ] = None,
+) -> int:
     """Capture frames, keys and conversations from the real, unmodified lmcache into the corpus.
 
     Builds the pinned environment on first use (a venv, or with --runtime docker an image). Everything is asked twice, in two
-    processes; what differs fails the capture unless it is known to differ, and then says why.
+    processes; what differs fails the capture unless it is known to differ, and then says why. 'all' goes on where an earlier
+    call stopped.
     """
-    chosen = [Release.parse(text) for text in releases]
-    environment = open_environment(parse_runtime(runtime))
+    runtime_name = parse_runtime(runtime)
+    chosen = _chosen(releases, out, again=again)
     console = Console(stderr=True, highlight=False)
-    for release in chosen:
-        folder = capture(release, environment, root=out, progress=console.print)
-        corpus = load_corpus(release, out or corpus_root())
+    if not chosen:
+        typer.echo("the corpus has every release that the package index offers")
+        return int(ExitCode.CONFORMANT)
+    environment = open_environment(runtime_name)
+    for release in chosen[:1]:
+        environment.prepare(release)
+    failures = _capture_each(chosen, environment, out, console, jobs or _jobs(len(chosen)))
+    if len(chosen) > 1:
+        typer.echo(f"{len(chosen) - failures} of {len(chosen)} releases captured")
+    return int(ExitCode.UNDECIDED if failures else ExitCode.CONFORMANT)
+
+
+def _chosen(words: Sequence[str], out: Path | None, *, again: bool) -> list[Release]:
+    special = {ALL, LATEST} & set(words)
+    if special and len(words) > 1:
+        raise UsageError(f"{special.pop()!r} stands alone; name releases, or 'all', or 'latest'")
+    if ALL in words:
+        offered = offered_releases()
+        write_index(offered, out)
+        captured = set() if again else set(captured_releases(out))
+        return [release for release in offered if release not in captured]
+    if LATEST in words:
+        return missing_releases(out)[-1:]
+    return [Release.parse(text) for text in words]
+
+
+def _capture_each(
+    chosen: Sequence[Release], environment: PinnedEnvironment, out: Path | None, console: Console, jobs: int
+) -> int:
+    """Capture every release, each on its own; the number of those that failed."""
+
+    def one(release: Release) -> str | None:
+        try:
+            folder = capture(release, environment, root=out, progress=console.print)
+            corpus = load_corpus(release, out or corpus_root())
+        except (CaptureError, CorpusError, EnvironmentUnavailable) as error:
+            if len(chosen) == 1:
+                raise
+            return f"{release}: {error}"
         vectors = sum(len(found) for found in corpus.vectors.values())
         typer.echo(f"{folder}: {vectors} vectors, {len(corpus.transcripts)} transcripts")
+        return None
+
+    with concurrent.futures.ThreadPoolExecutor(jobs) as pool:
+        failures = [problem for problem in pool.map(one, chosen) if problem is not None]
+    for problem in failures:
+        typer.echo(f"lmconform: {problem}", err=True)
+    return len(failures)
+
+
+def _jobs(count: int) -> int:
+    memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_AVPHYS_PAGES")
+    return max(1, min(count, os.cpu_count() or 1, memory // MEMORY_OF_ONE))

@@ -1,0 +1,89 @@
+"""``lmconform capture``: which releases are captured, and what becomes of one that fails."""
+
+from types import SimpleNamespace
+
+import pytest
+
+from fixturegen.errors import CaptureError
+from harness.cli import capture as capture_command
+from wire.release import Release
+
+
+class Environment:
+    """Runs nothing."""
+
+    runtime = "venv"
+
+    def prepare(self, release):
+        """Nothing to build."""
+
+
+@pytest.fixture
+def captured(monkeypatch, tmp_path):
+    """The releases that the command captured; those in ``broken`` fail."""
+    done, broken = [], set()
+
+    def fake(release, environment, *, root, progress):
+        if str(release) in broken:
+            raise CaptureError(f"lmcache {release} answered differently")
+        done.append(str(release))
+        return tmp_path / str(release)
+
+    corpus = SimpleNamespace(vectors={"format_key": [1, 2]}, transcripts=[1])
+
+    monkeypatch.setattr(capture_command, "open_environment", lambda _: Environment())
+    monkeypatch.setattr(capture_command, "capture", fake)
+    monkeypatch.setattr(capture_command, "load_corpus", lambda *_: corpus)
+    monkeypatch.setattr(capture_command, "offered_releases", lambda: [Release.parse(t) for t in ("0.5.4", "0.5.5", "0.5.6")])
+    monkeypatch.setattr(capture_command, "missing_releases", lambda _: [Release.parse(t) for t in ("0.5.4", "0.5.5")])
+    monkeypatch.setattr(capture_command, "captured_releases", lambda _: [Release.parse("0.5.6")])
+    return done, broken
+
+
+def test_all_goes_on_where_an_earlier_call_stopped(command, captured):
+    ended = command("capture", "all", "--out", "corpus", "--jobs", "1")
+    assert (ended.code, captured[0]) == (0, ["0.5.4", "0.5.5"])
+    assert "2 of 2 releases captured" in ended.out
+
+
+def test_all_again_captures_everything(command, captured):
+    command("capture", "all", "--again", "--out", "corpus", "--jobs", "1")
+    assert captured[0] == ["0.5.4", "0.5.5", "0.5.6"]
+
+
+def test_all_keeps_the_list_of_the_index(command, captured, tmp_path):
+    command("capture", "all", "--out", "corpus", "--jobs", "1")
+    assert '"0.5.6"' in (tmp_path / "corpus" / "index.json").read_text()
+
+
+def test_latest_is_the_newest_that_the_corpus_lacks(command, captured):
+    command("capture", "latest", "--out", "corpus")
+    assert captured[0] == ["0.5.5"]
+
+
+def test_a_corpus_that_lacks_nothing_is_said_to_be_complete(command, captured, monkeypatch):
+    monkeypatch.setattr(capture_command, "missing_releases", lambda _: [])
+    ended = command("capture", "latest")
+    assert (ended.code, captured[0]) == (0, [])
+    assert "has every release" in ended.out
+
+
+def test_one_release_that_fails_does_not_stop_the_others(command, captured):
+    captured[1].add("0.5.4")
+    ended = command("capture", "0.5.4", "0.5.6", "--jobs", "1")
+    assert (ended.code, captured[0]) == (3, ["0.5.6"])
+    assert "lmconform: 0.5.4: lmcache 0.5.4 answered differently" in ended.err
+    assert "1 of 2 releases captured" in ended.out
+
+
+def test_a_single_release_that_fails_says_why(command, captured):
+    captured[1].add("0.5.4")
+    ended = command("capture", "0.5.4")
+    assert ended.code == 3
+    assert ended.err.strip().endswith("lmconform: lmcache 0.5.4 answered differently")
+
+
+def test_all_beside_a_release_is_a_usage_error(command, captured):
+    ended = command("capture", "all", "0.5.6")
+    assert (ended.code, captured[0]) == (2, [])
+    assert "'all' stands alone" in ended.err
