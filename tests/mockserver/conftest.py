@@ -12,7 +12,7 @@ import pytest
 
 from mockserver.lm import LmServer
 from wire.lm.frames import Description, Reply, Request, decode_reply, encode_request
-from wire.lm.profile import KEY_FIELD_SIZE, LmProfile
+from wire.lm.profile import KEY_FIELD_SIZE, LmProfile, lm_profile
 from wire.release import Release
 
 KEYS = {
