@@ -13,7 +13,7 @@ from pathlib import Path
 from fixturegen.environment import ServerAddress
 from fixturegen.errors import EnvironmentUnavailable
 from wire.errors import WireError
-from wire.keys import KEY_GRAMMARS, CacheKey, format_key
+from wire.keys import any_key
 from wire.lm.frames import Request, decode_reply, encode_request
 from wire.lm.profile import lm_profile
 from wire.release import Release
@@ -104,17 +104,8 @@ def healthy(release: Release, host: str, port: int, *, timeout: float = HEALTH_T
         WireError: it answers something that is no reply header of this release.
     """
     profile = lm_profile(release)
-    grammar = KEY_GRAMMARS[release]
-    key = CacheKey(
-        "lmconform-health",
-        1,
-        0,
-        "0" if grammar.hash_style == "text" else 0,
-        dtype="float16" if grammar.dtype_names else None,
-        fmt="vllm" if grammar.prefix else None,
-    )
     with socket.create_connection((host, port), timeout=timeout) as connection:
-        connection.sendall(encode_request(profile, Request("HEALTH", format_key(release, key))))
+        connection.sendall(encode_request(profile, Request("HEALTH", any_key(release, "lmconform-health"))))
         data = b""
         while len(data) < profile.header.reply_size:
             piece = connection.recv(profile.header.reply_size - len(data))

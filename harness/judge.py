@@ -40,7 +40,6 @@ class Judge:
     def __init__(
         self, cell: Cell, spec: CaseSpec, requirements: Mapping[str, Requirement], profile: LmProfile, corpus: Corpus | None
     ) -> None:
-        self._cell = cell
         self._profile = profile
         self._corpus = corpus
         self._requirements = {name: found for name, found in requirements.items() if cell.release in found.releases}
@@ -88,6 +87,11 @@ class Judge:
             more = f" and {len(differences) - 3} more" if len(differences) > 3 else ""
             self.fail(f"{what} differs at {places}{more}", cite=cite, source=source, values=differences)
 
+    def same_members(self, expected: Mapping[str, Any], got: Mapping[str, Any], *, what: str, source: Vector) -> None:
+        """An answer has the expected members with the expected values; a client may add others."""
+        found = {name: got[name] for name in expected if name in got}
+        self.same_value(expected, found, what=what, source=source)
+
     def holds(self, condition: object, summary: str, **more: Any) -> None:
         """A condition is true."""
         if not condition:
@@ -95,8 +99,7 @@ class Judge:
 
     def ok(self, op: str, answer: Answer, *, conformant: str = "a result", **more: Any) -> Mapping[str, Any]:
         """The answer is a result; its members."""
-        if isinstance(answer, Unsupported):
-            raise UnsupportedByClient(op, answer.reason)
+        _require_supported(op, answer)
         if not isinstance(answer, Ok):
             self.fail(
                 f"{op} should have succeeded; the client answered {in_words(answer)}",
@@ -110,8 +113,7 @@ class Judge:
         self, op: str, answer: Answer, *, because: str, kinds: Iterable[str] = (), miss: bool = False, **more: Any
     ) -> None:
         """The answer is an error of one of the classes (any class when none is given), or where allowed a miss."""
-        if isinstance(answer, Unsupported):
-            raise UnsupportedByClient(op, answer.reason)
+        _require_supported(op, answer)
         allowed = tuple(kinds)
         if isinstance(answer, Miss) and miss:
             return
@@ -127,8 +129,7 @@ class Judge:
 
     def not_yes(self, op: str, answer: Answer, member: str, *, because: str, **more: Any) -> None:
         """The answer is no, or an honest error: anything but a result whose member is true."""
-        if isinstance(answer, Unsupported):
-            raise UnsupportedByClient(op, answer.reason)
+        _require_supported(op, answer)
         if not isinstance(answer, Error) and not (isinstance(answer, Ok) and answer.values.get(member) is False):
             self.fail(
                 f"{op} said yes: {because}",
@@ -139,8 +140,7 @@ class Judge:
 
     def read_or_refused(self, op: str, answer: Answer, **more: Any) -> None:
         """The answer is a result or an honest error; an ``internal`` error is a fault of the client."""
-        if isinstance(answer, Unsupported):
-            raise UnsupportedByClient(op, answer.reason)
+        _require_supported(op, answer)
         if isinstance(answer, Miss) or (isinstance(answer, Error) and answer.kind == "internal"):
             self.fail(f"{op} failed in the wrong way", client_answered=in_words(answer), **more)
 
@@ -175,8 +175,7 @@ class Judge:
 
     def miss(self, answer: Answer, *, because: str, **more: Any) -> None:
         """The answer is a miss and nothing else."""
-        if isinstance(answer, Unsupported):
-            raise UnsupportedByClient("get", answer.reason)
+        _require_supported("get", answer)
         if not isinstance(answer, Miss):
             self.fail(f"get must miss: {because}", client_answered=in_words(answer), conformant_answer="miss", **more)
 
@@ -206,16 +205,7 @@ class Judge:
 
     def explained(self, diagnosis: Diagnosis, cite: str | None = None) -> Diagnosis:
         """A diagnosis with the words of the requirement that was broken: the named one, or the first of the case."""
-        requirement = self._requirements.get(cite or "") or next(iter(self.cited), None)
-        if requirement is None:
-            return diagnosis
-        return replace(
-            diagnosis,
-            requirement=requirement.id,
-            level=requirement.level,
-            statement=requirement.statement,
-            why_it_matters=requirement.why,
-        )
+        return explained(diagnosis, self._requirements.get(cite or "") or next(iter(self.cited), None))
 
     def _requirement_of(self, fields: set[str]) -> str | None:
         """The cited requirement that speaks of the one field that differs."""
@@ -226,6 +216,24 @@ class Judge:
         if source is None or isinstance(source, str):
             return source
         return self._corpus.provenance(source) if self._corpus is not None else source.id
+
+
+def explained(diagnosis: Diagnosis, requirement: Requirement | None) -> Diagnosis:
+    """A diagnosis with the words of the requirement that was broken, if one is known."""
+    if requirement is None:
+        return diagnosis
+    return replace(
+        diagnosis,
+        requirement=requirement.id,
+        level=requirement.level,
+        statement=requirement.statement,
+        why_it_matters=requirement.why,
+    )
+
+
+def _require_supported(op: str, answer: Answer) -> None:
+    if isinstance(answer, Unsupported):
+        raise UnsupportedByClient(op, answer.reason)
 
 
 def in_words(answer: Answer) -> str:

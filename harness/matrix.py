@@ -23,7 +23,7 @@ from fixturegen.vector import content_hash
 from harness.case import TARGETS, CaseSpec, Cell, TargetName, case_name, spec_of, topic_of
 from harness.client import Budget, Session
 from harness.clients.spec import open_client
-from harness.judge import Judge
+from harness.judge import Judge, explained
 from harness.plugin import DEADLINE, EXAMPLES
 from harness.requirements import Requirement, load_requirements
 from harness.targets import LiveServers
@@ -235,7 +235,7 @@ class Matrix:
         cited = tuple(name for name in spec.cites if self._holds(name, cell.release))
 
         def explain(diagnosis: Diagnosis) -> Diagnosis:
-            return Judge(cell, spec, self.requirements, _NO_PROFILE, None).explained(diagnosis)
+            return explained(diagnosis, self.requirements[cited[0]] if cited else None)
 
         ended = verdict_of(error, explain, self._session.stderr if self._session is not None else "")
         identity = case_id(item, cell)
@@ -293,10 +293,6 @@ class Matrix:
         if self.budget.call != DEADLINE:
             words += ["--deadline", f"{self.budget.call:g}"]
         return shlex.join([*words, "--only", identity])
-
-
-_NO_PROFILE: Any = None
-"""Explaining needs no profile."""
 
 
 def rank(item: pytest.Item) -> int:

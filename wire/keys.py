@@ -130,6 +130,22 @@ def format_key(release: Release, key: CacheKey) -> str:
     return "@".join(parts)
 
 
+def any_key(release: Release, model: str = "lmconform") -> str:
+    """A key string that every server of the release can parse, for requests that are about no key (HEALTH, LIST)."""
+    grammar = KEY_GRAMMARS[release]
+    return format_key(
+        release,
+        CacheKey(
+            model=model,
+            world_size=1,
+            worker_id=0,
+            chunk_hash="0" if grammar.hash_style == "text" else 0,
+            dtype="float16" if grammar.dtype_names is not None else None,
+            fmt="vllm" if grammar.prefix else None,
+        ),
+    )
+
+
 def parse_key(release: Release, text: str) -> CacheKey:
     """Read a key string of either class: a part behind the dtype that is all digits is a layer.
 

@@ -28,8 +28,7 @@ def test_encode_refused(client: Subject, judge: Judge, vector: Vector) -> None:
 def test_decode(client: Subject, judge: Judge, vector: Vector) -> None:
     """A client reads in a reply header what lmcache reads in it."""
     got = client.ok("decode_reply", bytes=raw(vector.args["bytes"]))
-    found = {name: got[name] for name in vector.answer if name in got}
-    judge.same_value(vector.answer, found, what="the decoded reply", source=vector)
+    judge.same_members(vector.answer, got, what="the decoded reply", source=vector)
 
 
 @case("LM-REQ-012", "LM-REPLY-006", needs=("decode_reply",), variants=refused("decode_reply"))

@@ -15,7 +15,7 @@ from harness.reference.frames import FrameOperations
 from harness.reference.keys import KeyOperations
 from harness.reference.layouts import LayoutOperations
 from harness.reference.values import key_text, release_of, wire_errors
-from wire.keys import KEY_GRAMMARS, CacheKey, format_key
+from wire.keys import any_key
 from wire.lm.enums import number_of
 from wire.lm.frames import NOTHING, Description, Reply, Request, decode_reply, encode_request
 from wire.lm.profile import lm_profile
@@ -154,7 +154,7 @@ class ReferenceClient(FrameOperations, KeyOperations, LayoutOperations):
     def health(self, *, connection: str, **_: Any) -> Answer:
         """Whether the server is well; the request carries a key that servers can parse, because they do parse it."""
         link = self._connection(connection)
-        header = link.request("HEALTH", _any_key(link.release))
+        header = link.request("HEALTH", any_key(link.release))
         with link.exchange():
             link.send(header)
             return {"healthy": link.bare_reply()}
@@ -162,7 +162,7 @@ class ReferenceClient(FrameOperations, KeyOperations, LayoutOperations):
     def list(self, *, connection: str, **_: Any) -> Answer:
         """The keys of the server, one a line; real servers never answer."""
         link = self._connection(connection)
-        header = link.request("LIST", _any_key(link.release))
+        header = link.request("LIST", any_key(link.release))
         with link.exchange():
             link.send(header)
             reply = link.reply()
@@ -215,19 +215,3 @@ class ReferenceClient(FrameOperations, KeyOperations, LayoutOperations):
         ):
             if got != expected:
                 raise ClientError("refused", f"the reply has {member} {got}, expected {expected}")
-
-
-def _any_key(release: Release) -> str:
-    """A well-formed key for requests that are about no key."""
-    grammar = KEY_GRAMMARS[release]
-    return format_key(
-        release,
-        CacheKey(
-            model="lmconform",
-            world_size=1,
-            worker_id=0,
-            chunk_hash="0" if grammar.hash_style == "text" else 0,
-            dtype="float16" if grammar.dtype_names is not None else None,
-            fmt="vllm" if grammar.prefix else None,
-        ),
-    )

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from wire.errors import DecodeError
 from wire.keys import CacheKey, parse_key_as_server
 from wire.lm.enums import COMMANDS, name_of
+from wire.lm.formats import format_name
 from wire.lm.frames import Description, header_numbers
 from wire.lm.profile import KEY_FIELD_SIZE, LmProfile
 from wire.lm.shapes import strip_shape
@@ -40,17 +41,14 @@ def read_request(profile: LmProfile, header: bytes) -> ServerRequest:
     numbers = header_numbers(profile.header.request, header)
     if profile.strict_enums:
         name_of("command", numbers["command"])
-    if numbers["format"] > profile.highest_format:
-        raise DecodeError(f"format {numbers['format']} does not exist in lmcache {profile.release}")
-    format_name = name_of("format", numbers["format"])
-    assert format_name is not None
+    name = format_name(profile, numbers["format"])
     if profile.has_location:
         name_of("location", numbers["location"])
     about = Description(
         length=numbers["length"],
-        format=format_name,
+        format=name,
         dtype=name_of("dtype", numbers["dtype"]),
-        shape=strip_shape(profile, [numbers[f"shape{index}"] for index in range(4)], format_name),
+        shape=strip_shape(profile, [numbers[f"shape{index}"] for index in range(4)], name),
     )
     try:
         text = header[-KEY_FIELD_SIZE:].decode()

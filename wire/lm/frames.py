@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 
 from wire.errors import DecodeError, EncodeError
 from wire.lm.enums import name_of, number_of
+from wire.lm.formats import format_name, format_number
 from wire.lm.profile import KEY_FIELD_SIZE, LmProfile
 from wire.lm.shapes import pad_shape, strip_shape
 
@@ -161,10 +162,11 @@ def without_location(about: Description) -> Description:
 
 
 def _numbers(profile: LmProfile, about: Description) -> dict[str, int]:
-    number = number_of("format", about.format)
-    if number > profile.highest_format:
-        raise EncodeError(f"format {about.format} does not exist in lmcache {profile.release}")
-    values = {"length": about.length, "format": number, "dtype": number_of("dtype", about.dtype)}
+    values = {
+        "length": about.length,
+        "format": format_number(profile, about.format),
+        "dtype": number_of("dtype", about.dtype),
+    }
     for index, dim in enumerate(pad_shape(profile, about.shape)):
         values[f"shape{index}"] = dim
     if profile.has_location:
@@ -189,16 +191,13 @@ def _unpack(fields: Sequence[str], data: bytes, size: int, expected: int) -> dic
 
 
 def _description(profile: LmProfile, values: dict[str, int]) -> Description:
-    if values["format"] > profile.highest_format:
-        raise DecodeError(f"format {values['format']} does not exist in lmcache {profile.release}")
-    format_name = name_of("format", values["format"])
-    assert format_name is not None
+    name = format_name(profile, values["format"])
     dims = [values[f"shape{index}"] for index in range(4)]
     return Description(
         length=values["length"],
-        format=format_name,
+        format=name,
         dtype=name_of("dtype", values["dtype"]),
-        shape=strip_shape(profile, dims, format_name),
+        shape=strip_shape(profile, dims, name),
         location=name_of("location", values["location"]) if profile.has_location else None,
     )
 

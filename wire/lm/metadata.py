@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 from wire.errors import DecodeError, EncodeError
 from wire.lm.enums import name_of, number_of
+from wire.lm.formats import format_name, format_number
 from wire.lm.profile import LmProfile
 from wire.lm.shapes import pad_shape, strip_shape
 
@@ -45,10 +46,7 @@ def encode_metadata(profile: LmProfile, metadata: RemoteMetadata) -> bytes:
     """
     if len(metadata.groups) != 1 and not profile.metadata_groups:
         raise EncodeError(f"lmcache {profile.release} has one group, not {len(metadata.groups)}")
-    number = number_of("format", metadata.format)
-    if number > profile.highest_format:
-        raise EncodeError(f"format {metadata.format} does not exist in lmcache {profile.release}")
-    values = [metadata.length, number]
+    values = [metadata.length, format_number(profile, metadata.format)]
     for group in metadata.groups:
         values += [number_of("dtype", group.dtype), *pad_shape(profile, group.shape)]
     try:
@@ -69,12 +67,9 @@ def decode_metadata(profile: LmProfile, data: bytes, groups: int) -> RemoteMetad
     if len(data) < size:
         raise DecodeError(f"metadata of {groups} groups needs {size} bytes, got {len(data)}")
     values = struct.unpack_from(f"<{2 + 5 * groups}i", data)
-    if values[1] > profile.highest_format:
-        raise DecodeError(f"format {values[1]} does not exist in lmcache {profile.release}")
-    format_name = name_of("format", values[1])
-    assert format_name is not None
+    name = format_name(profile, values[1])
     found = tuple(
-        Group(name_of("dtype", values[start]), strip_shape(profile, values[start + 1 : start + 5], format_name))
+        Group(name_of("dtype", values[start]), strip_shape(profile, values[start + 1 : start + 5], name))
         for start in range(2, len(values), 5)
     )
-    return RemoteMetadata(values[0], format_name, found)
+    return RemoteMetadata(values[0], name, found)
