@@ -5,8 +5,7 @@ from __future__ import annotations
 import dataclasses
 import signal
 import textwrap
-import threading
-from typing import Annotated
+from typing import Annotated, Final
 
 import typer
 
@@ -15,6 +14,8 @@ from mockserver.faults import FAULTS, describe, parse_plan
 from mockserver.listener import RemoteHostError
 from mockserver.lm import LmServer
 from wire.release import KNOWN_RELEASES, Release
+
+_ENDINGS: Final = frozenset({signal.SIGINT, signal.SIGTERM})
 
 
 def command(
@@ -34,18 +35,17 @@ def command(
         typer.echo("Each also takes command=, nth= and connection=, which pick the exchanges, and last key=.")
         return
     plan = parse_plan(fault or ())
-    stop = threading.Event()
-    for number in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(number, lambda *_: stop.set())
     release = Release.parse(lmcache)
     if release.text not in KNOWN_RELEASES:
         typer.echo(
             f"lmconform: lmcache {release} is not known here; its wire is taken to be that of the release before", err=True
         )
+    # Blocked, and then waited for: a handler that set an event would hang if it ran while the wait for that event begins.
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, _ENDINGS)
     try:
         with LmServer(release, host=host, port=port, faults=plan, allow_remote=allow_remote) as server:
             typer.echo(f"mock of lmcache {server.release} listens on {server.url}")
-            stop.wait()
+            signal.sigwait(_ENDINGS)
             journal = server.journal
             typer.echo(f"stopped after {journal.exchange_count} exchanges on {journal.connection_count} connections")
     except RemoteHostError:
@@ -53,6 +53,8 @@ def command(
             f"other machines can reach {host}, and a mock server trusts whoever connects; "
             "leave --host out, or add --allow-remote if you mean it"
         ) from None
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 def _form(name: str) -> str:
