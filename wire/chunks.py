@@ -20,6 +20,9 @@ from wire.release import RangeTable, Release
 TEXT_ALGORITHM = "sha256_hex"
 """Our name for the one algorithm that releases before 0.3.3 have."""
 
+Returns = Literal["int", "bytes"]
+"""What a hash function gives back: vLLM's gave integers until 0.10.1 and digests from 0.10.2 on; ``builtin`` gives integers."""
+
 Third = Literal["text chain", "absent", "none", "empty tuple"]
 
 
@@ -62,12 +65,14 @@ def chunk_hashes(
     chunk_size: int,
     algorithm: str = "builtin",
     none_hash: ChunkHash = 0,
+    returns: Returns | None = None,
     save_unfull_chunk: bool | None = None,
     skip: int = 0,
     hash_of_none: int | None = None,
 ) -> list[Chunk]:
     """The chunks of a token list with their chained hashes.
 
+    ``returns`` says whether the hash function gives integers or digests; where it is not given, it gives what ``none_hash`` is.
     ``skip`` leading tokens are masked out: their chunks are hashed and left out of the answer. ``hash_of_none`` is what
     ``hash(None)`` gives in the process that is modelled; ``builtin`` chains of 0.3.4 to 0.3.15 depend on it.
 
@@ -84,7 +89,7 @@ def chunk_hashes(
     if chain.third == "text chain":
         hashes: Iterator[ChunkHash] = _text_chain(release, pieces, algorithm)
     else:
-        hashes = _tuple_chain(release, chain, pieces, algorithm, none_hash, hash_of_none)
+        hashes = _tuple_chain(release, chain, pieces, algorithm, none_hash, returns, hash_of_none)
     return [
         Chunk(index * chunk_size, index * chunk_size + len(pieces[index]), value)
         for index, value in enumerate(hashes)
@@ -134,6 +139,7 @@ def _tuple_chain(
     pieces: Sequence[Sequence[int]],
     algorithm: str,
     none_hash: ChunkHash,
+    returns: Returns | None,
     hash_of_none: int | None,
 ) -> Iterator[ChunkHash]:
     if algorithm == "builtin" and chain.third == "none" and hash_of_none is None:
@@ -143,7 +149,7 @@ def _tuple_chain(
         )
     if algorithm != "builtin" and algorithm not in DIGESTS:
         raise EncodeError(f"unknown hash algorithm {algorithm!r}; known: builtin, {', '.join(DIGESTS)}")
-    digests_stay_bytes = isinstance(none_hash, bytes)
+    as_bytes = returns == "bytes" if returns is not None else isinstance(none_hash, bytes)
     previous: ChunkHash = _fold(chain, none_hash)
     if algorithm == "builtin" and not isinstance(previous, int):
         raise EncodeError(
@@ -156,7 +162,7 @@ def _tuple_chain(
             previous = tuple_hash(value, hash_of_none=hash_of_none or 0)
         else:
             digest = DIGESTS[algorithm](value)
-            previous = _fold(chain, digest if digests_stay_bytes else digest_as_int(algorithm, digest))
+            previous = _fold(chain, digest if as_bytes else digest_as_int(algorithm, digest))
         yield previous
 
 

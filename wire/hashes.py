@@ -20,7 +20,7 @@ from blake3 import blake3
 ChainInput = tuple[object, ...]
 """What a chain hashes: prefix hash, tuple of tokens and, from 0.3.4, a third element."""
 
-Digest = Callable[[ChainInput], bytes]
+Digest = Callable[[object], bytes]
 
 _MASK: Final = (1 << 64) - 1
 _MERSENNE: Final = (1 << 61) - 1
@@ -66,19 +66,84 @@ def _signed(value: int) -> int:
     return value - (1 << 64) if value >> 63 else value
 
 
-def _sha256_cbor(value: ChainInput) -> bytes:
+def text_hash(text: str, *, seed: int) -> int:
+    """CPython's hash of a text in a process with PYTHONHASHSEED set to ``seed``, signed 64-bit, without calling ``hash``.
+
+    SipHash-1-3 of the text in memory (one byte a character up to U+00FF), keyed with the first 16 bytes that CPython derives
+    from the seed, zeros for 0. Source: CPython 3.11 and later, ``Python/pyhash.c`` and ``Python/bootstrap_hash.c``.
+
+    Raises:
+        ValueError: the text has characters beyond U+00FF, which CPython holds in its own byte order.
+    """
+    data = text.encode("latin-1")
+    result = 0 if not data else _signed(_siphash_1_3(_seed_bytes(seed, 16), data))
+    return -2 if result == -1 else result
+
+
+def _seed_bytes(seed: int, count: int) -> bytes:
+    if seed == 0:
+        return bytes(count)
+    made = bytearray()
+    state = seed
+    for _ in range(count):
+        state = (state * 214013 + 2531011) & 0xFFFFFFFF
+        made.append((state >> 16) & 0xFF)
+    return bytes(made)
+
+
+def _siphash_1_3(key: bytes, data: bytes) -> int:
+    first: int
+    second: int
+    first, second = struct.unpack("<QQ", key)
+    state: list[int] = [
+        first ^ 0x736F6D6570736575,
+        second ^ 0x646F72616E646F6D,
+        first ^ 0x6C7967656E657261,
+        second ^ 0x7465646279746573,
+    ]
+    padded = data + bytes(7 - len(data) % 8) + bytes([len(data) & 0xFF])
+    for (word,) in struct.iter_unpack("<Q", padded):
+        state[3] ^= word
+        _sip_round(state)
+        state[0] ^= word
+    state[2] ^= 0xFF
+    for _ in range(3):
+        _sip_round(state)
+    return state[0] ^ state[1] ^ state[2] ^ state[3]
+
+
+def _sip_round(state: list[int]) -> None:
+    a, b, c, d = state
+    a = (a + b) & _MASK
+    b = _rotated(b, 13) ^ a
+    a = _rotated(a, 32)
+    c = (c + d) & _MASK
+    d = _rotated(d, 16) ^ c
+    a = (a + d) & _MASK
+    d = _rotated(d, 21) ^ a
+    c = (c + b) & _MASK
+    b = _rotated(b, 17) ^ c
+    c = _rotated(c, 32)
+    state[:] = a, b, c, d
+
+
+def _rotated(value: int, bits: int) -> int:
+    return ((value << bits) | (value >> (64 - bits))) & _MASK
+
+
+def _sha256_cbor(value: object) -> bytes:
     return hashlib.sha256(cbor2.dumps(value, canonical=True)).digest()
 
 
-def _sha256_pickle(value: ChainInput) -> bytes:
+def _sha256_pickle(value: object) -> bytes:
     return hashlib.sha256(pickle.dumps(value, protocol=pickle.HIGHEST_PROTOCOL)).digest()
 
 
-def _xxhash_cbor(value: ChainInput) -> bytes:
+def _xxhash_cbor(value: object) -> bytes:
     return xxhash.xxh3_128_digest(cbor2.dumps(value, canonical=True))
 
 
-def _xxhash_pickle(value: ChainInput) -> bytes:
+def _xxhash_pickle(value: object) -> bytes:
     return xxhash.xxh3_128_digest(pickle.dumps(value, protocol=pickle.HIGHEST_PROTOCOL))
 
 
