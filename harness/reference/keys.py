@@ -56,19 +56,16 @@ class KeyOperations:
         _check_chunk_size(chunk_size)
         identity = CacheKey(model, world_size, worker_id, 0, dtype, fmt, tags=tuple((name, text) for name, text in tags))
         with wire_errors():
-            try:
-                chunks = chunk_hashes(
-                    known,
-                    tokens,
-                    chunk_size=chunk_size,
-                    algorithm=algorithm,
-                    none_hash=hash_from_json(none_hash),
-                    save_unfull_chunk=save_unfull_chunk,
-                    skip=skip,
-                    hash_of_none=_HASH_OF_NONE,
-                )
-            except OverflowError as error:
-                raise ClientError("refused", f"a token does not fit into 32 bits: {error}") from error
+            chunks = chunk_hashes(
+                known,
+                tokens,
+                chunk_size=chunk_size,
+                algorithm=algorithm,
+                none_hash=hash_from_json(none_hash),
+                save_unfull_chunk=save_unfull_chunk,
+                skip=skip,
+                hash_of_none=_HASH_OF_NONE,
+            )
             keys = chunk_keys(known, identity, chunks)
         return {"chunks": [{"start": c.start, "end": c.end, "key": key} for c, key in zip(chunks, keys, strict=True)]}
 
