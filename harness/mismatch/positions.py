@@ -29,7 +29,8 @@ def placed(request: Request, recipe: Recipe, found: Sequence[Sequence[Value]]) -
 
 
 def _placements(request: Request, recipe: Recipe, found: Sequence[Sequence[Value]]) -> Iterator[Placed]:
-    skipped = request.skip // recipe.chunk_size
+    # Where the skipped tokens are not hashed, what follows them is the first chunk.
+    skipped = 0 if recipe.dropped >= request.skip else request.skip // recipe.chunk_size
     several = len(found) > 1
     for first in found[0]:
         run = _run(found, first.index)
