@@ -88,6 +88,8 @@ class Deployment:
     """The setting ``pre_caching_hash_algorithm``."""
     seed: str | None
     """The value of PYTHONHASHSEED; None: it is not set."""
+    kv_cache_utils: bool = True
+    """Whether ``vllm.v1.core.kv_cache_utils`` can be imported, which needs far more packages than the hash functions do."""
 
 
 @dataclass(frozen=True)
@@ -137,7 +139,7 @@ def hashing(deployment: Deployment) -> Hashing:
         return Hashing(TEXT_ALGORITHM, "bytes", "")
     function = _found(lookup, vllm, deployment.algorithm)
     returns: Returns = "int" if function == BUILTIN or vllm is None else vllm.returns
-    if vllm is None or IMPORTS_NONE_HASH_EARLY[deployment.release]:
+    if vllm is None or not deployment.kv_cache_utils or IMPORTS_NONE_HASH_EARLY[deployment.release]:
         return Hashing(function, returns, 0)
     return Hashing(function, returns, none_hash(function, returns, _seed_text(vllm, function, deployment.seed), deployment.seed))
 
@@ -157,6 +159,15 @@ def none_hash(function: str, returns: Returns, text: str | None, seed: str | Non
         return None if number is None else text_hash(text, seed=number)
     digest = DIGESTS[function](text)
     return digest_as_int(function, digest) if returns == "int" else digest
+
+
+def world_size_in_keys(release: Release, world_size: int, *, mla: bool, save_only_first_rank: bool | None = None) -> int:
+    """The world size that keys carry: 1 where only the first rank saves, which takes multi-head latent attention.
+
+    ``save_only_first_rank`` is the setting of that name; None: it is not set. Source: ``TokenDatabase.__init__``.
+    """
+    collapses = SAVE_ONLY_FIRST_RANK[release] and mla and save_only_first_rank is not False
+    return 1 if collapses else world_size
 
 
 def _found(lookup: Lookup, vllm: VllmHashes | None, setting: str) -> str:
