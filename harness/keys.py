@@ -108,6 +108,8 @@ def _none_hash_note(deployment: Deployment, found: Hashing) -> str:
         return "the chain starts from the empty text"
     if deployment.vllm is None:
         return "vLLM cannot be imported, and lmcache takes 0"
+    if not deployment.kv_cache_utils:
+        return "vLLM's kv_cache_utils cannot be imported, and lmcache takes 0"
     if IMPORTS_NONE_HASH_EARLY[deployment.release]:
         return "lmcache imports it before vLLM sets it, and takes 0"
     text = none_hash_text(deployment, found.function)

@@ -89,6 +89,8 @@ class Deployment:
     """The setting ``pre_caching_hash_algorithm``."""
     seed: str | None
     """The value of PYTHONHASHSEED; None: it is not set."""
+    kv_cache_utils: bool = True
+    """Whether ``vllm.v1.core.kv_cache_utils`` can be imported, which needs far more packages than the hash functions do."""
     python: str = "3.12"
     """The version of CPython that the process runs on."""
 
@@ -162,7 +164,7 @@ def hashing(deployment: Deployment, *, function: str | None = None) -> Hashing:
         return Hashing(TEXT_ALGORITHM, "bytes", "")
     function = function or _found(lookup, vllm, deployment.algorithm)
     returns: Returns = "int" if function == BUILTIN else "bytes" if vllm is None else vllm.returns
-    if vllm is None or IMPORTS_NONE_HASH_EARLY[deployment.release]:
+    if vllm is None or not deployment.kv_cache_utils or IMPORTS_NONE_HASH_EARLY[deployment.release]:
         return Hashing(function, returns, 0)
     text = none_hash_text(deployment, function)
     return Hashing(function, returns, none_hash(function, returns, text, deployment.seed, deployment.python))
@@ -242,9 +244,13 @@ def deployment_chunks(
     )
 
 
-def key_world_size(release: Release, world_size: int, *, mla: bool) -> int:
-    """The world size that stands in a key: 1 if only the first rank saves, as by default with multi-head latent attention."""
-    return 1 if mla and SAVE_ONLY_FIRST_RANK[release] else world_size
+def world_size_in_keys(release: Release, world_size: int, *, mla: bool, save_only_first_rank: bool | None = None) -> int:
+    """The world size that keys carry: 1 where only the first rank saves, which takes multi-head latent attention.
+
+    ``save_only_first_rank`` is the setting of that name; None: it is not set. Source: ``TokenDatabase.__init__``.
+    """
+    collapses = SAVE_ONLY_FIRST_RANK[release] and mla and save_only_first_rank is not False
+    return 1 if collapses else world_size
 
 
 def _found(lookup: Lookup, vllm: VllmHashes | None, setting: str) -> str:

@@ -12,13 +12,13 @@ from wire.deployments import (
     BUILTIN,
     IMPORTS_NONE_HASH_EARLY,
     LOOKUPS,
-    SAVE_ONLY_FIRST_RANK,
     Deployment,
     Hashing,
     hash_of_none,
     hashing,
     none_hash_text,
     seed_number,
+    world_size_in_keys,
 )
 from wire.errors import EncodeError
 from wire.keys import KEY_GRAMMARS, CacheKey
@@ -54,6 +54,8 @@ class Identity:
 
     key: CacheKey
     mla: bool = False
+    save_only_first_rank: bool | None = None
+    """The setting; None: the default of the release."""
     save_unfull_chunk: bool | None = None
     """The setting; None: the default of the release."""
 
@@ -90,13 +92,18 @@ class _Situation:
     @property
     def follows_seed(self) -> bool:
         """NONE_HASH is what vLLM makes it."""
-        return not (
-            self.third == "text chain" or self.deployment.vllm is None or IMPORTS_NONE_HASH_EARLY[self.deployment.release]
-        )
+        it = self.deployment
+        has_it = it.vllm is not None and it.kv_cache_utils
+        return self.third != "text chain" and has_it and not IMPORTS_NONE_HASH_EARLY[it.release]
 
     @property
     def hashes_none(self) -> bool:
         return self.third == "none" and self.hashing.function == BUILTIN
+
+    @property
+    def collapses_world_size(self) -> bool:
+        identity = self.identity
+        return world_size_in_keys(self.deployment.release, 2, mla=True, save_only_first_rank=identity.save_only_first_rank) == 1
 
     @property
     def knows_setting(self) -> bool:
@@ -184,7 +191,7 @@ _CATALOGUE: Final[Sequence[tuple[Finding, Callable[[_Situation], bool]]]] = (
     ),
     (
         Finding(
-            "none-hash-zero",
+            "vllm-missing",
             "There is no vLLM, so NONE_HASH is 0 and the hash is builtin, whatever the settings say.",
             "A process that cannot import vLLM takes 0 and CPython's own hash without an error. Processes with vLLM and the same "
             "settings have other keys.",
@@ -192,6 +199,18 @@ _CATALOGUE: Final[Sequence[tuple[Finding, Callable[[_Situation], bool]]]] = (
             ("vllms",),
         ),
         lambda it: it.third != "text chain" and it.deployment.vllm is None,
+    ),
+    (
+        Finding(
+            "kv-cache-utils-missing",
+            "vLLM is there, but its module that makes NONE_HASH is not, so NONE_HASH is 0.",
+            "vllm.v1.core.kv_cache_utils needs far more packages than the hash functions. Where it cannot be imported lmcache "
+            "takes 0, while the hash function may still load: the keys look right and hit nothing.",
+            "Install vLLM with all that it needs, and look for NONE_HASH in the log of lmcache; or start the client from 0 on "
+            "purpose.",
+            ("vllms",),
+        ),
+        lambda it: it.third != "text chain" and it.deployment.vllm is not None and not it.deployment.kv_cache_utils,
     ),
     (
         Finding(
@@ -368,20 +387,21 @@ _CATALOGUE: Final[Sequence[tuple[Finding, Callable[[_Situation], bool]]]] = (
             "With multi-head latent attention the world size in keys is 1.",
             "From 0.3.10 on only the first rank saves by default, and the world size in the key is 1 whatever the deployment "
             "has, unless extra_config sets save_only_first_rank to false.",
-            "Write 1 for the world size, and worker 0.",
+            "Write 1 for the world size, and look for the keys of worker 0 only.",
             ("releases",),
         ),
-        lambda it: it.identity.mla and SAVE_ONLY_FIRST_RANK[it.deployment.release],
+        lambda it: it.identity.mla and it.collapses_world_size,
     ),
     (
         Finding(
             "mla-world-size-kept",
-            "With multi-head latent attention keys of this release carry the true world size.",
-            "Until 0.3.9.post2 every rank has its own keys; from 0.3.10 on the world size in them becomes 1.",
+            "With multi-head latent attention these keys carry the true world size.",
+            "Until 0.3.9.post2, and later with save_only_first_rank set to false, every rank has its own keys. Otherwise the "
+            "world size in them becomes 1 from 0.3.10 on.",
             "Write the true world size, and expect no hits across 0.3.10.",
             ("releases",),
         ),
-        lambda it: it.identity.mla and not SAVE_ONLY_FIRST_RANK[it.deployment.release],
+        lambda it: it.identity.mla and not it.collapses_world_size,
     ),
     (
         Finding(

@@ -47,6 +47,9 @@ def command(
     algorithm: Annotated[str, typer.Option("--algorithm", help="The setting pre_caching_hash_algorithm.")] = BUILTIN,
     lmcache: Annotated[str, typer.Option("--lmcache", help="The release of lmcache.")] = KNOWN_RELEASES[-1],
     vllm: Annotated[str | None, _option("--vllm", help="The version of the installed vLLM, or none. Needed.")] = None,
+    no_kv_cache_utils: Annotated[
+        bool, typer.Option("--no-kv-cache-utils", help="Its module kv_cache_utils, which makes NONE_HASH, cannot be imported.")
+    ] = False,
     seed: Annotated[str | None, _option("--seed", help="The value of PYTHONHASHSEED; not given: it is not set.")] = None,
     python: Annotated[str, typer.Option("--python", help="The version of CPython.")] = "3.12",
     chunk_size: Annotated[int, typer.Option("--chunk-size", min=1, help="The setting chunk_size.")] = 256,
@@ -63,6 +66,10 @@ def command(
     tag: Annotated[list[str] | None, _option("--tag", help="A tag, NAME=VALUE. May be repeated; the order counts.")] = None,
     layer: Annotated[int | None, _option("--layer", min=0, help="Keys of this layer, and not of whole chunks.")] = None,
     mla: Annotated[bool, typer.Option("--mla", help="The model has multi-head latent attention.")] = False,
+    save_only_first_rank: Annotated[
+        bool | None,
+        _option("--save-only-first-rank/--no-save-only-first-rank", help="The setting of that name, for --mla [by release]."),
+    ] = None,
     expect: Annotated[
         list[str] | None,
         _option("--expect", help="A key or a hash that was seen elsewhere. May be repeated for the chunks that follow."),
@@ -76,7 +83,7 @@ def command(
     release = Release.parse(lmcache)
     said = {"model": model, "world size": world_size, "worker id": worker_id, "dtype": dtype, "fmt": fmt}
     request = Request(
-        deployment=Deployment(release, _vllm(vllm), algorithm, seed, python),
+        deployment=Deployment(release, _vllm(vllm), algorithm, seed, not no_kv_cache_utils, python),
         tokens=read_tokens(tokens or (), tokens_file),
         identity=CacheKey(
             model=MODEL if model is None else model,
@@ -93,6 +100,7 @@ def command(
         save_unfull_chunk=save_unfull_chunk,
         skip=skip,
         mla=mla,
+        save_only_first_rank=save_only_first_rank,
     )
     expected = [read_expected(text, release) for text in dict.fromkeys(expect or ())]
     if expected and not request.tokens:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from wire.chunks import CHUNK_CHAINS, Chunk
-from wire.deployments import Deployment, deployment_chunks, key_world_size
+from wire.deployments import Deployment, deployment_chunks, world_size_in_keys
 from wire.keys import KEY_GRAMMARS, CacheKey
 from wire.portability import Identity
 from wire.release import Release
@@ -26,6 +26,8 @@ class Request:
     save_unfull_chunk: bool | None = None
     skip: int = 0
     mla: bool = False
+    save_only_first_rank: bool | None = None
+    """The setting; None: the default of the release."""
 
     @property
     def keeps_partial(self) -> bool:
@@ -36,7 +38,7 @@ class Request:
     @property
     def about(self) -> Identity:
         """What findings depend on."""
-        return Identity(self.identity, self.mla, self.save_unfull_chunk)
+        return Identity(self.identity, self.mla, self.save_only_first_rank, self.save_unfull_chunk)
 
     def chunks(self) -> list[Chunk]:
         """The chunks of the tokens, and the hashes that name them.
@@ -57,7 +59,9 @@ class Request:
         grammar = KEY_GRAMMARS[release]
         return CacheKey(
             model=self.identity.model,
-            world_size=key_world_size(release, self.identity.world_size, mla=self.mla),
+            world_size=world_size_in_keys(
+                release, self.identity.world_size, mla=self.mla, save_only_first_rank=self.save_only_first_rank
+            ),
             worker_id=self.identity.worker_id,
             chunk_hash=0,
             dtype=self.identity.dtype if grammar.dtype_names is not None else None,

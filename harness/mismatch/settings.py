@@ -82,6 +82,14 @@ def vllm_versions(request: Request) -> Iterator[Hypothesis]:
             "Install the same vLLM wherever keys are made; lmcache replaces what is missing without an error.",
         )
         yield Hypothesis("vllm", cause, deployment=deployed(vllm=None), common=True)
+    if here is not None and request.deployment.kv_cache_utils:
+        cause = Cause(
+            "kv-cache-utils-missing",
+            "vLLM's module kv_cache_utils cannot be imported there, so that NONE_HASH is 0; the hash function is loaded all "
+            "the same.",
+            "Install vLLM with all that it needs; lmcache replaces what is missing without an error.",
+        )
+        yield Hypothesis("vllm", cause, deployment=deployed(kv_cache_utils=False))
     for found in vllm_ranges():
         named = partial(_vllm_cause, here)
         yield Hypothesis(

@@ -21,7 +21,7 @@ def request_of(lmcache="0.5.6", vllm="0.11.0", algorithm="sha256_cbor", seed="0"
         **{**IDENTITY, **{name: value for name, value in changes.items() if name in {*IDENTITY, "layer", "tags"}}}
     )
     rest = {name: value for name, value in changes.items() if name not in {*IDENTITY, "layer", "tags"}}
-    made = Request(Deployment(Release.parse(lmcache), vllm, algorithm, seed, python), tokens, identity)
+    made = Request(Deployment(Release.parse(lmcache), vllm, algorithm, seed, python=python), tokens, identity)
     return replace(made, **{**known, **rest})
 
 
