@@ -102,7 +102,7 @@ def command(
         mla=mla,
         save_only_first_rank=save_only_first_rank,
     )
-    expected = [read_expected(text, release) for text in dict.fromkeys(expect or ())]
+    expected = [read_expected(text, release, model=request.identity.model) for text in dict.fromkeys(expect or ())]
     if expected and not request.tokens:
         raise UsageError("there are no tokens whose keys --expect could be; give token ids, or --tokens-file")
     report = report_keys(request, compare(request, expected) if expected else None)

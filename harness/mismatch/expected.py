@@ -41,8 +41,10 @@ class Expected:
     """It is the name of a file, in which the slashes of a model may have become dashes."""
 
 
-def read_expected(text: str, release: Release) -> Expected:
+def read_expected(text: str, release: Release, *, model: str = "") -> Expected:
     """Read a key string of whatever release, or a bare hash; where a text can be read in two ways, as the release writes it.
+
+    ``model`` is known to be a model, also if it holds the separator.
 
     Raises:
         UsageError: it is neither.
@@ -65,6 +67,7 @@ def read_expected(text: str, release: Release) -> Expected:
     return min(
         readings,
         key=lambda found: (
+            "@" in found.model and found.model != model,
             (found.fmt is not None) != grammar.prefix,
             (found.dtype is not None) != (grammar.dtype_names is not None),
             len(found.model),

@@ -28,7 +28,7 @@ def request_of(lmcache="0.5.6", vllm="0.11.0", algorithm="sha256_cbor", seed="0"
 def comparison_of(expected, **deployment):
     request = request_of(**deployment)
     texts = [expected] if isinstance(expected, str) else expected
-    return compare(request, [read_expected(text, request.deployment.release) for text in texts])
+    return compare(request, [read_expected(text, request.deployment.release, model=request.identity.model) for text in texts])
 
 
 def named(comparison):

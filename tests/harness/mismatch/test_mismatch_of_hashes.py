@@ -124,6 +124,11 @@ def test_chunks_that_are_hashed_alone_are_seen_from_the_second_on(causes):
     assert causes(written(alone[2])) == [{"not-chained"}]
 
 
+def test_0_is_also_what_a_vllm_without_kv_cache_utils_gives(comparison):
+    (explanation,) = comparison(bare(digests(cut(), 0))).explanations
+    assert [[cause.id for cause in causes] for causes in explanation.also] == [["kv-cache-utils-missing"]]
+
+
 def test_a_chunk_alone_and_a_chain_that_begins_there_are_the_same(causes):
     assert causes(bare(folded(pieces=cut(TOKENS[32:]))), skip=32) == [{"skip-not-hashed=32"}, {"not-chained"}]
 
