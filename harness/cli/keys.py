@@ -19,6 +19,7 @@ from reports.keys import keys_lines, keys_tree
 from reports.verdict import ExitCode
 from wire.deployments import BUILTIN, Deployment
 from wire.keys import CacheKey
+from wire.portability import refusal
 from wire.release import KNOWN_RELEASES, Release
 
 NO_VLLM: Final = "none"
@@ -48,7 +49,7 @@ def command(
     lmcache: Annotated[str, typer.Option("--lmcache", help="The release of lmcache.")] = KNOWN_RELEASES[-1],
     vllm: Annotated[str | None, _option("--vllm", help="The version of the installed vLLM, or none. Needed.")] = None,
     no_kv_cache_utils: Annotated[
-        bool, typer.Option("--no-kv-cache-utils", help="Its module kv_cache_utils, which makes NONE_HASH, cannot be imported.")
+        bool, typer.Option("--no-kv-cache-utils", help="vLLM's kv_cache_utils, which makes NONE_HASH, cannot be imported.")
     ] = False,
     seed: Annotated[str | None, _option("--seed", help="The value of PYTHONHASHSEED; not given: it is not set.")] = None,
     python: Annotated[str, typer.Option("--python", help="The version of CPython.")] = "3.12",
@@ -81,6 +82,9 @@ def command(
     Exit codes: 0 printed, or the expected keys match; 1 they do not; 2 usage or bad input.
     """
     release = Release.parse(lmcache)
+    refused = refusal(seed)
+    if refused is not None:
+        raise UsageError(f"PYTHONHASHSEED is {seed!r}. {refused.title} {refused.explanation} {refused.action}")
     said = {"model": model, "world size": world_size, "worker id": worker_id, "dtype": dtype, "fmt": fmt}
     request = Request(
         deployment=Deployment(release, _vllm(vllm), algorithm, seed, not no_kv_cache_utils, python),

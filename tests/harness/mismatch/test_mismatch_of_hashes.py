@@ -110,9 +110,7 @@ def test_the_cause_is_named_and_no_other(causes, cause):
     assert causes(bare(make()), **deployment) == [{cause}]
 
 
-@pytest.mark.parametrize(
-    "cause", [cause for cause, (deployment, _) in SEEDED.items() if deployment.get("lmcache") not in {"0.3.1"}]
-)
+@pytest.mark.parametrize("cause", [cause for cause, (deployment, _) in SEEDED.items() if deployment.get("lmcache") != "0.3.1"])
 def test_the_cause_is_named_for_whole_keys_as_well(causes, cause):
     deployment, make = SEEDED[cause]
     assert causes(keys(make()), **deployment) == [{cause}]
@@ -125,7 +123,7 @@ def test_chunks_that_are_hashed_alone_are_seen_from_the_second_on(causes):
 
 
 def test_0_is_also_what_a_vllm_without_kv_cache_utils_gives(comparison):
-    (explanation,) = comparison(bare(digests(cut(), 0))).explanations
+    (explanation,) = comparison(bare(digests(cut(), 0)), seed="1").explanations
     assert [[cause.id for cause in causes] for causes in explanation.also] == [["kv-cache-utils-missing"]]
 
 
