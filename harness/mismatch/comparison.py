@@ -37,7 +37,7 @@ def compare(request: Request, expected: Sequence[Expected]) -> Comparison:
         identity=tuple(seen),
         tried=tuple(search.tally.sets),
         chains=search.tally.chains,
-        limits=tuple(_limits(request, expected)),
+        limits=tuple(_limits(request, expected, len(search.tally.sets))),
         ruled_out=() if matches else tuple(_ruled_out(search.hypotheses)),
         check_next=() if matches else tuple(_check_next(request, expected, covers)),
     )
@@ -86,15 +86,15 @@ def _tokens_differ(match: Match) -> Cause:
     )
 
 
-def _limits(request: Request, expected: Sequence[Expected]) -> Iterator[str]:
+def _limits(request: Request, expected: Sequence[Expected], sizes: int) -> Iterator[str]:
     count = len(request.tokens)
-    for size, view in enumerate(VIEWS):
-        seen = min(view.tokens, view.chunks * request.chunk_size)
-        if size and count > seen:
+    for size, view in enumerate(VIEWS[:sizes]):
+        if size and count > min(view.tokens, view.chunks * request.chunk_size):
             yield f"sets of {size} looked at the first {view.tokens} tokens, and at no more than {view.chunks} chunks"
-    if len(expected) > MOST_EXPECTED:
+    if sizes > 1 and len(expected) > MOST_EXPECTED:
         yield f"hypotheses had to give the first {MOST_EXPECTED} expected keys"
-    yield "sets of 3 were made of the likeliest causes only"
+    if sizes == len(VIEWS):
+        yield f"sets of {sizes - 1} were made of the likeliest causes only"
 
 
 def _ruled_out(hypotheses: Sequence[Hypothesis]) -> Iterator[str]:
