@@ -9,7 +9,7 @@ from harness.mismatch.hypothesis import Hypothesis
 from harness.mismatch.identity import identity_causes, part_rows
 from harness.mismatch.request import Request
 from harness.mismatch.search import MOST_EXPECTED, VIEWS, Match, Search
-from reports.keys.record import Cause, Comparison, Explanation
+from reports.keys.record import Cause, Comparison, Explanation, NamedChunk
 
 
 def compare(request: Request, expected: Sequence[Expected]) -> Comparison:
@@ -54,7 +54,7 @@ def _explanations(matches: Sequence[Match], more: tuple[Cause, ...] = ()) -> Ite
         yield Explanation(
             causes=(*first, *seen, *more),
             also=tuple((*other, *seen, *more) for other in others),
-            chunks=tuple(value.index for value in group[0].placed.values),
+            chunks=tuple(NamedChunk(value.index, value.start, value.start + value.length) for value in group[0].placed.values),
         )
 
 

@@ -11,8 +11,10 @@ from harness.matrix import UsageError
 from wire.keys import KEY_GRAMMARS, ChunkHash, HashStyle
 from wire.release import Release
 
-_HASH: Final = re.compile(r"-?(0[xX])?[0-9a-fA-F]+")
-_NUMBER: Final = re.compile(r"-?[0-9]+")
+_HASH: Final = re.compile(r"-?(0[xX])?[0-9a-fA-F]{1,80}")
+"""256 bits have 78 decimal digits."""
+_DECIMAL: Final = re.compile(r"-?[0-9]+")
+_NUMBER: Final = re.compile(r"-?[0-9]{1,18}")
 _ENDINGS: Final = ("metadata", "kv_bytes", ".data", ".pt")
 """What the Redis connector and the file stores put behind a key."""
 _SLASH: Final = "-SEP-"
@@ -78,7 +80,7 @@ def read_expected(text: str, release: Release, *, model: str = "") -> Expected:
 def spelled_values(text: str) -> Iterator[Spelled]:
     """The values that a hash may be, in whatever way it is written."""
     digits = text.lower().replace("0x", "", 1)
-    bodies = [(digits, 16)] if not _NUMBER.fullmatch(digits) else [(digits, 16), (digits, 10)]
+    bodies = [(digits, 16)] if not _DECIMAL.fullmatch(digits) else [(digits, 16), (digits, 10)]
     for body, base in bodies:
         number = int(body, base)
         yield "int", 0, number

@@ -118,6 +118,9 @@ class Value:
     """The hash of one chunk."""
 
     index: int
+    start: int
+    """Where it begins in the tokens that were given, which a recipe may have changed."""
+    length: int
     full: bool
     chunk_hash: ChunkHash
 
@@ -139,10 +142,12 @@ class Kitchen:
         """
         pieces = self._pieces(recipe)
         link = _link(recipe)
-        start = recipe.start
-        made = chained(pieces, start, link) if recipe.linked else (link(start, piece) for piece in pieces)
+        first = recipe.start
+        made = chained(pieces, first, link) if recipe.linked else (link(first, piece) for piece in pieces)
         for index, (piece, value) in enumerate(zip(pieces, made, strict=True)):
-            yield Value(index, len(piece) == recipe.chunk_size, fold(value) if recipe.folds_at_end else value)
+            start = max(0, index * recipe.chunk_size + recipe.dropped - len(recipe.before))
+            written = fold(value) if recipe.folds_at_end else value
+            yield Value(index, start, len(piece), len(piece) == recipe.chunk_size, written)
 
     def _pieces(self, recipe: Recipe) -> list[tuple[int, ...]]:
         name = (recipe.dropped, recipe.before, recipe.chunk_size)

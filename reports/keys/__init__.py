@@ -6,9 +6,10 @@ from reports.keys.record import (
     Explanation,
     KeyRow,
     KeysReport,
+    NamedChunk,
     PartRow,
 )
 from reports.keys.text import keys_lines
 from reports.keys.tree import keys_tree
 
-__all__ = ["Cause", "Comparison", "Explanation", "KeyRow", "KeysReport", "PartRow", "keys_lines", "keys_tree"]
+__all__ = ["Cause", "Comparison", "Explanation", "KeyRow", "KeysReport", "NamedChunk", "PartRow", "keys_lines", "keys_tree"]

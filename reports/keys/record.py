@@ -33,14 +33,23 @@ class Cause:
 
 
 @dataclass(frozen=True)
+class NamedChunk:
+    """The chunk that an expected key names, and its tokens."""
+
+    index: int
+    start: int
+    end: int
+
+
+@dataclass(frozen=True)
 class Explanation:
     """Causes that together turn a key of the deployment into the expected one."""
 
     causes: tuple[Cause, ...]
     also: tuple[tuple[Cause, ...], ...] = ()
     """Other causes that give the same keys, whatever the tokens."""
-    chunks: tuple[int, ...] = ()
-    """The chunk that each expected key names."""
+    chunks: tuple[NamedChunk, ...] = ()
+    """One for each expected key."""
 
 
 @dataclass(frozen=True)

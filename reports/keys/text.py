@@ -8,7 +8,7 @@ from typing import Final
 from rich.text import Text
 
 from reports.escape import escape
-from reports.keys.record import Cause, Comparison, Explanation, KeyRow, KeysReport, PartRow
+from reports.keys.record import Cause, Comparison, Explanation, KeyRow, KeysReport, NamedChunk, PartRow
 from reports.layout import columns, fit, indent, labelled, paragraph
 from wire.keys import ChunkHash
 from wire.portability import AXES
@@ -29,7 +29,7 @@ def keys_lines(report: KeysReport, width: int = 100) -> list[Text]:
         _keys(report, width, FEW if compared else len(report.rows)),
         _reach(report, width),
         _findings(report, width, brief=compared),
-        _verdict(report.comparison, report, width) if report.comparison else [],
+        _verdict(report.comparison, width) if report.comparison else [],
     ]
     lines: list[Text] = []
     for section in filter(None, sections):
@@ -114,12 +114,12 @@ def _findings(report: KeysReport, width: int, *, brief: bool) -> list[Text]:
     return lines
 
 
-def _verdict(found: Comparison, report: KeysReport, width: int) -> list[Text]:
+def _verdict(found: Comparison, width: int) -> list[Text]:
     several = len(found.expected) > 1
     keys = "keys are keys" if several else "key is a key"
     if found.matches:
         lines = labelled("MATCH", Text(f"The expected {keys} of this deployment."), width, by=0, column=10, style="bold green")
-        return [*lines, *paragraph(_chunks(found.explanations[0].chunks, report), width, 10)]
+        return [*lines, *paragraph(_chunks(found.explanations[0].chunks), width, 10)]
     what = f"The expected {'keys are not those' if several else 'key is not one'} of this deployment."
     lines = labelled("MISMATCH", Text(what, style="bold"), width, by=0, column=10, style="bold red")
     for text in found.expected[:FEW]:
@@ -132,12 +132,10 @@ def _verdict(found: Comparison, report: KeysReport, width: int) -> list[Text]:
     return [*lines, Text(), *_tried(found, width)]
 
 
-def _chunks(chunks: Sequence[int], report: KeysReport) -> str:
-    count = len(chunks)
-    named = ", ".join(map(str, chunks[:FEW])) + (f" and {count - FEW} more" if count > FEW else "")
-    spans = {row.start: row for row in report.rows}
-    first = next((row for row in spans.values() if count == 1 and row.start == chunks[0] * (row.end - row.start)), None)
-    return f"Chunk {named}, tokens {first.start} to {first.end}." if first else f"Chunk{'s' if count > 1 else ''} {named}."
+def _chunks(chunks: Sequence[NamedChunk]) -> str:
+    named = [f"chunk {chunk.index} (tokens {chunk.start} to {chunk.end})" for chunk in chunks[:FEW]]
+    more = [f"{len(chunks) - FEW} more"] if len(chunks) > FEW else []
+    return f"It is of {named[0]}." if len(chunks) == 1 else f"They are of {', '.join([*named, *more])}."
 
 
 def _parts(parts: Iterable[PartRow]) -> list[Text]:

@@ -70,7 +70,7 @@ def _explanation(explanation: Explanation) -> JsonObject:
     return {
         "causes": [_cause(cause) for cause in explanation.causes],
         "also": [[_cause(cause) for cause in causes] for causes in explanation.also],
-        "chunks": list(explanation.chunks),
+        "chunks": [{"index": chunk.index, "start": chunk.start, "end": chunk.end} for chunk in explanation.chunks],
     }
 
 

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from reports.keys import Cause, Comparison, Explanation, KeyRow, KeysReport, PartRow, keys_lines, keys_tree
+from reports.keys import Cause, Comparison, Explanation, KeyRow, KeysReport, NamedChunk, PartRow, keys_lines, keys_tree
 from wire.portability import FINDINGS
 from wire.reach import Reach
 
@@ -94,12 +94,12 @@ def test_what_holds_nowhere_is_said_once():
 
 
 def test_a_match_says_which_chunk():
-    said = text(report(comparison=comparison(Explanation((), chunks=(1,)))))
-    assert "MATCH     The expected key is a key of this deployment.\n          Chunk 1, tokens 4 to 8." in said
+    said = text(report(comparison=comparison(Explanation((), chunks=(NamedChunk(1, 4, 8),)))))
+    assert "MATCH     The expected key is a key of this deployment.\n          It is of chunk 1 (tokens 4 to 8)." in said
 
 
 def test_causes_come_with_what_to_do_and_their_ids():
-    said = text(report(comparison=comparison(Explanation((SEED, SIZE), chunks=(0,)))))
+    said = text(report(comparison=comparison(Explanation((SEED, SIZE), chunks=(NamedChunk(0, 0, 4),)))))
     assert "          because     The seed is '42' there.  [seed]\n          do          Set the same seed." in said
     assert "          and         Chunks have 8 tokens there.  [chunk-size]" in said
 
@@ -148,7 +148,7 @@ def test_what_came_from_outside_is_escaped():
 
 
 def test_the_tree_is_json_and_holds_every_part():
-    found = keys_tree(report(comparison=comparison(Explanation((SEED,), also=((SIZE,),), chunks=(0,)))))
+    found = keys_tree(report(comparison=comparison(Explanation((SEED,), also=((SIZE,),), chunks=(NamedChunk(0, 0, 4),)))))
     assert json.loads(json.dumps(found)) == found
     assert found["chunks"][0] == {"start": 0, "end": 4, "hash": {"int": "-5"}, "key": "m@1@0@-5@half"}
     assert found["none_hash"] == {"bytes": "ab" * 32}

@@ -133,7 +133,7 @@ def test_a_key_of_the_deployment_matches(keys):
     ended = keys(*SETTINGS, *TOKENS, "--expect", f"m@1@0@{expected_hashes()[1]:x}@bfloat16")
     assert ended.code == 0
     assert "MATCH     The expected key is a key of this deployment." in ended.out
-    assert "Chunk 1, tokens 2 to 4." in ended.out
+    assert "It is of chunk 1 (tokens 2 to 4)." in ended.out
 
 
 def test_a_key_of_another_seed_is_explained(keys, tree):
@@ -146,7 +146,7 @@ def test_a_key_of_another_seed_is_explained(keys, tree):
     assert code == 1
     (explanation,) = found["comparison"]["explanations"]
     assert [(cause["id"], cause["value"]) for cause in explanation["causes"]] == [("seed", "42")]
-    assert explanation["chunks"] == [0]
+    assert explanation["chunks"] == [{"index": 0, "start": 0, "end": 2}]
 
 
 def test_a_negative_hash_alone_can_be_expected(tree):

@@ -4,7 +4,7 @@ import re
 from pathlib import Path
 
 import pytest
-from conftest import request_of
+from asked import request_of
 from derived import folded, keys
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -18,6 +18,8 @@ from wire.errors import EncodeError
 from wire.release import KNOWN_RELEASES, Release
 
 HERE = Path(__file__).parent
+
+ODD_PARTS = ["m", "vllm", "1", "0", "-3", "ab", "half", "x%y", "", "9" * 200, "\x1b", "0x1f"]
 
 requests = st.builds(
     request_of,
@@ -88,12 +90,25 @@ def test_a_long_list_of_tokens_is_matched_to_its_end(comparison):
     last = keys(folded(pieces=[tuple(tokens[at : at + 256]) for at in range(0, 200_000 // 256 * 256, 256)]))[-1]
     found = comparison(last, tokens=tokens, chunk_size=256)
     assert found.matches
-    assert found.explanations[0].chunks == (780,)
+    assert found.explanations[0].chunks[0].index == 780
 
 
 def test_what_a_search_does_not_look_at_is_said(comparison):
     found = comparison("12345", tokens=list(range(150_000)), chunk_size=256)
     assert any(words.startswith("sets of 1 looked at the first 131072 tokens") for words in found.limits)
+
+
+@settings(max_examples=200, deadline=None)
+@given(
+    parts=st.lists(st.sampled_from(["m", "vllm", "1", "0", "-3", "ab", "half", "x%y", "", "9" * 200, "\x1b", "0x1f"]), max_size=9)
+)
+def test_whatever_is_expected_is_read_or_refused(parts):
+    request = request_of(tokens=[1, 2], chunk_size=1)
+    try:
+        expected = read_expected("@".join(parts), request.deployment.release)
+    except UsageError:
+        return
+    assert compare(request, [expected]).matches is False
 
 
 @pytest.mark.parametrize("text", ["hello", "", "@", "m@1@0", "m@1@0@xyz@half", "m@one@0@ab@half", "m@1@0@ab@half@extra@x"])
