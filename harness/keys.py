@@ -34,6 +34,7 @@ def report_keys(request: Request, comparison: Comparison | None = None) -> KeysR
     rows: tuple[KeyRow, ...] = () if unknown else _rows(request, written=not unwritable)
     why = unknown or ("digest-not-writable" if unwritable else None)
     return KeysReport(
+        deployment=_deployment(request),
         settings=_settings(request),
         function=found.function,
         function_note=_function_note(deployment, found),
@@ -66,6 +67,27 @@ def _rows(request: Request, *, written: bool) -> tuple[KeyRow, ...]:
     release = request.deployment.release
     keys: list[str] | list[None] = chunk_keys(release, request.key(release), chunks) if written else [None] * len(chunks)
     return tuple(KeyRow(chunk.start, chunk.end, chunk.chunk_hash, key) for chunk, key in zip(chunks, keys, strict=True))
+
+
+def _deployment(request: Request) -> dict[str, str | int | bool | None]:
+    it, key = request.deployment, request.key(request.deployment.release)
+    return {
+        "lmcache": str(it.release),
+        "vllm": it.vllm,
+        "kv_cache_utils": it.kv_cache_utils,
+        "python": it.python,
+        "seed": it.seed,
+        "algorithm": it.algorithm,
+        "chunk_size": request.chunk_size,
+        "save_unfull_chunk": request.keeps_partial,
+        "skip": request.skip,
+        "model": key.model,
+        "world_size": key.world_size,
+        "worker_id": key.worker_id,
+        "dtype": key.dtype,
+        "fmt": key.fmt,
+        "layer": key.layer,
+    }
 
 
 def _settings(request: Request) -> tuple[tuple[str, str], ...]:

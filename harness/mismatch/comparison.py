@@ -76,11 +76,11 @@ def _cause(column: Sequence[Hypothesis]) -> Cause:
 
 
 def _tokens_differ(match: Match) -> Cause:
-    last = match.placed.values[-1].index
-    at = (last + 1) * match.recipe.chunk_size
+    last = match.placed.values[-1]
+    at = last.start + last.length
     return Cause(
         "tokens-differ",
-        f"The tokens differ from chunk {last + 1} on (tokens {at} and later): everything before has the expected keys.",
+        f"The tokens differ from chunk {last.index + 1} on (tokens {at} and later): what is before has the expected keys.",
         "Compare the token ids of that chunk on both sides, and give --expect for it alone if its tokens are the same.",
         str(at),
     )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from wire.keys import ChunkHash
@@ -98,8 +98,10 @@ class Comparison:
 class KeysReport:
     """All that ``lmconform keys`` has to say."""
 
+    deployment: Mapping[str, str | int | bool | None]
+    """What was said about the deployment, and the defaults of the release for what was not."""
     settings: Sequence[tuple[str, str]]
-    """Name and value of what the deployment is, as far as it matters."""
+    """The same in words."""
     function: str
     function_note: str
     none_hash: ChunkHash | None

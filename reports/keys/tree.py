@@ -17,7 +17,7 @@ def keys_tree(report: KeysReport) -> JsonObject:
     """The report as a JSON object; hashes are texts, because not every reader holds 64-bit integers."""
     return {
         "version": VERSION,
-        "deployment": dict(report.settings),
+        "deployment": dict(report.deployment),
         "hash_function": report.function,
         "hash_function_note": report.function_note,
         "none_hash": None if report.none_hash is None else hash_tree(report.none_hash),

@@ -14,6 +14,7 @@ SIZE = Cause("chunk-size", "Chunks have 8 tokens there.", "Set chunk_size alike.
 
 def report(**changes):
     given = {
+        "deployment": {"lmcache": "0.5.6", "seed": None, "chunk_size": 4},
         "settings": (("lmcache", "0.5.6"), ("vLLM", "0.11.0")),
         "function": "sha256_cbor",
         "function_note": "as set",
@@ -150,6 +151,7 @@ def test_what_came_from_outside_is_escaped():
 def test_the_tree_is_json_and_holds_every_part():
     found = keys_tree(report(comparison=comparison(Explanation((SEED,), also=((SIZE,),), chunks=(NamedChunk(0, 0, 4),)))))
     assert json.loads(json.dumps(found)) == found
+    assert found["deployment"] == {"lmcache": "0.5.6", "seed": None, "chunk_size": 4}
     assert found["chunks"][0] == {"start": 0, "end": 4, "hash": {"int": "-5"}, "key": "m@1@0@-5@half"}
     assert found["none_hash"] == {"bytes": "ab" * 32}
     assert found["comparison"]["matches"] is False

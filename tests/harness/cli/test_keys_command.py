@@ -53,6 +53,11 @@ def test_json_holds_the_same(tree):
     found, code = tree(*SETTINGS, "--model", "m", *TOKENS)
     assert code == 0
     assert found["version"] == 1
+    assert found["deployment"] == {
+        "lmcache": "0.5.6", "vllm": "0.11.0", "kv_cache_utils": True, "python": "3.12", "seed": "0", "algorithm": "sha256_cbor",
+        "chunk_size": 2, "save_unfull_chunk": False, "skip": 0,
+        "model": "m", "world_size": 1, "worker_id": 0, "dtype": "bfloat16", "fmt": None, "layer": None,
+    }  # fmt: skip
     assert found["hash_function"] == "sha256_cbor"
     assert found["none_hash"] == {"bytes": hashlib.sha256(cbor2.dumps("0")).hexdigest()}
     assert found["chunks"] == [
@@ -75,6 +80,13 @@ def test_multi_head_latent_attention_collapses_the_world_size(tree):
     words = [*SETTINGS, "--model", "m", "--world-size", "8", "--mla", *TOKENS]
     assert tree(*words)[0]["chunks"][0]["key"].startswith("m@1@0@")
     assert tree(*words, "--no-save-only-first-rank")[0]["chunks"][0]["key"].startswith("m@8@0@")
+
+
+def test_a_vllm_without_kv_cache_utils_starts_from_0(tree):
+    found, _ = tree(*SETTINGS, "--no-kv-cache-utils", *TOKENS)
+    assert found["none_hash"] == {"int": "0"}
+    assert found["hash_function"] == "sha256_cbor"
+    assert "kv-cache-utils-missing" in [finding["id"] for finding in found["findings"]]
 
 
 def test_partial_chunks_and_skipped_tokens(tree):
