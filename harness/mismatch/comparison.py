@@ -98,13 +98,14 @@ def _limits(request: Request, expected: Sequence[Expected], sizes: int) -> Itera
 
 
 def _ruled_out(hypotheses: Sequence[Hypothesis]) -> Iterator[str]:
-    tried: dict[str, list[str]] = {}
+    tried: dict[str, dict[str, list[str]]] = {}
     for hypothesis in hypotheses:
         cause = hypothesis.cause
-        shown = cause.id if cause.value is None else f"'{cause.value}'" if hypothesis.dimension == "seed" else cause.value
-        tried.setdefault(hypothesis.dimension, []).append(shown)
-    for dimension, values in tried.items():
-        yield f"{dimension}: {', '.join(dict.fromkeys(values))}"
+        values = tried.setdefault(hypothesis.dimension, {}).setdefault(cause.id, [])
+        if cause.value is not None:
+            values.append(cause.value or "''")
+    for dimension, causes in tried.items():
+        yield f"{dimension}: " + "; ".join(f"{id_} {', '.join(values)}".rstrip() for id_, values in causes.items())
 
 
 def _check_next(request: Request, expected: Sequence[Expected], covers: int) -> Iterator[str]:
