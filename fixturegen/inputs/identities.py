@@ -20,7 +20,14 @@ def chunk_hash(release: Release, value: int | str = 0x1A2B3C4D5E6F7081) -> dict[
 
 def key(release: Release, **changes: Any) -> dict[str, Any]:
     """A key of the contract for a release: parts that its grammar lacks are null."""
-    made = {**identity(release), "chunk_hash": chunk_hash(release), "layer": None}
+    parts = identity(release)
+    made = {
+        **{name: parts[name] for name in ("model", "world_size", "worker_id")},
+        "chunk_hash": chunk_hash(release),
+        **{name: parts[name] for name in ("dtype", "fmt")},
+        "layer": None,
+        "tags": parts["tags"],
+    }
     unknown = set(changes) - set(made)
     if unknown:
         raise ValueError(f"keys have no {', '.join(sorted(unknown))}")
