@@ -62,7 +62,8 @@ def _without_release(op: str, release: str) -> dict[str, Any]:
             "skip": 0,
         },
         "deployment_keys": {
-            **chunking,
+            "tokens": [],
+            "chunk_size": 2,
             **{name: key[name] for name in ("model", "world_size", "worker_id", "dtype", "fmt", "tags")},
             "vllm": None,
             "kv_cache_utils": False,

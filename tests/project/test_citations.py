@@ -18,15 +18,6 @@ REQUIREMENTS = load_requirements()
 CAPTURED = captured_releases()
 ID = re.compile(r"\b(?:LM|KEY|LAY|MP)(?:-[A-Z]+)?-[A-Za-z]*\d\w*")
 
-NOT_SHOWN = {
-    "KEY-CHUNK-003": "hash(None) is an address on the CPython 3.11 that captures, so no vector of these releases holds keys",
-    "KEY-CHUNK-005": "no capture holds keys made with digests: vLLM, which makes them, is not part of the environment yet",
-    "KEY-CHUNK-006": "the same; that digests are folded is captured (chain_inputs) and held against our own codec alone",
-    "KEY-CHUNK-009": "the same",
-}
-"""Requirements that a captured release has and no execution shows; each needs a vector, or the mark Untestable."""
-
-
 @dataclass(frozen=True)
 class Found:
     """A case of the tree."""
@@ -94,11 +85,11 @@ def test_a_case_of_a_server_stands_among_the_servers(found):
 
 def test_a_requirement_is_cited_unless_it_is_untestable(requirement):
     meets = any(release in requirement.releases for release in CAPTURED)
-    if meets and requirement.untestable is None and requirement.id not in NOT_SHOWN:
+    if meets and requirement.untestable is None:
         assert citing(requirement.id)
 
 
-def test_a_requirement_is_shown_by_an_execution_unless_the_list_says_why_not():
+def test_a_requirement_is_shown_by_an_execution_unless_it_is_untestable():
     not_shown = {
         requirement.id
         for requirement in REQUIREMENTS.values()
@@ -110,7 +101,7 @@ def test_a_requirement_is_shown_by_an_execution_unless_the_list_says_why_not():
             if release in requirement.releases
         )
     }
-    assert not_shown == set(NOT_SHOWN)
+    assert not_shown == set()
 
 
 def test_a_requirement_for_servers_is_cited_by_cases_of_servers(requirement):
