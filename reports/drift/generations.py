@@ -12,7 +12,6 @@ from reports.drift.observe.frames import SUBJECTS, Frames
 from reports.drift.observe.observed import Observed
 from reports.drift.words import ranges, value
 
-
 Parts = Mapping[str, str]
 """A label of several parts; those that no release does otherwise are left out."""
 

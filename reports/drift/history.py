@@ -128,7 +128,7 @@ def _of_aspect(
         if current is None or changes:
             if current:
                 yield current
-            if current and name == current.label or name == "as first captured" and changes:
+            if (current and name == current.label) or (name == "as first captured" and changes):
                 name = listing((change.title for change in changes), 1)
             level = max((change.levels.worst for change in changes), default=None)
             current = Generation(aspect, name, (index,), level)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Final
+from typing import Final, Literal
 
 from rich.text import Text
 
@@ -132,9 +132,10 @@ def _change(number: int, change: Change, drift: Drift, width: int) -> Iterator[T
 
 
 def _table(table: Table) -> list[Text]:
+    sides: list[Literal["left", "right"]] = ["left"] * len(table.headings)
     heading = tuple(Text(cell, style="dim") for cell in table.headings)
     rows = [tuple(Text(escape(cell)) for cell in row) for row in table.rows]
-    return indent(columns([heading, *rows], ("left",) * len(table.headings)), 3)
+    return indent(columns([heading, *rows], sides), 3)
 
 
 def _example(example: Example, change: Change, drift: Drift, width: int) -> Iterator[Text]:

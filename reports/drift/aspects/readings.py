@@ -200,41 +200,60 @@ def _change(old: Observed, new: Observed, role: str, readings: Sequence[Reading]
     word = PART_WORDS.get(role, role)
     rows = _rows(readings)
     worst = min(readings, key=lambda reading: (-reading.levels.worst, reading.op != SERVER_OP))
-    refused = sum(reading.after == "refused" for reading in readings)
-    taken = sum(reading.before == "refused" for reading in readings)
-    otherwise = len(readings) - refused - taken
-    parts = [
-        phrase
-        for number, phrase in (
-            (taken, f"{count(taken, 'spelling')} more {'is' if taken == 1 else 'are'} taken"),
-            (refused, f"{count(refused, 'spelling')} {'is' if refused == 1 else 'are'} refused"),
-            (otherwise, f"{count(otherwise, 'spelling')} {'is' if otherwise == 1 else 'are'} read otherwise"),
-        )
-        if number
-    ]
+    counts = _counts(readings)
     levels = worst_of(reading.levels for reading in readings)
-    base = _base_sentence(old, new) if role == "chunk_hash" else ""
+    rule = _RULES.get(role, _no_rule)(old, new)
     return Change(
         Aspect.KEY_READING,
-        f"Reading keys: the {word} is {base}" if base else f"Reading keys: {', '.join(parts)} ({word})",
+        f"Reading keys: {rule}" if rule else f"Reading keys: {counts} ({word})",
         levels,
         _must(old, new, word, levels),
         (worst.example,),
-        detail=(f"{_capital(', '.join(parts))}.",) if base else (),
+        detail=(f"Of the captured spellings of this part, {counts}.",) if rule else (),
         table=Table((word, old.release, new.release, "read by"), tuple(rows)),
         evidence=len(readings),
     )
 
 
-def _capital(text: str) -> str:
-    return f"{text[0].upper()}{text[1:]}"
+def _counts(readings: Sequence[Reading]) -> str:
+    """How many spellings were taken before and are not now, and so on."""
+    refused = len({reading.text for reading in readings if reading.after == "refused"})
+    taken = len({reading.text for reading in readings if reading.before == "refused"})
+    otherwise = len({reading.text for reading in readings if "refused" not in (reading.before, reading.after)})
+    phrases = (
+        (taken, f"{taken} more {'is' if taken == 1 else 'are'} taken"),
+        (refused, f"{refused} {'is' if refused == 1 else 'are'} refused"),
+        (otherwise, f"{otherwise} {'is' if otherwise == 1 else 'are'} read otherwise"),
+    )
+    return ", ".join(phrase for number, phrase in phrases if number)
 
 
-def _base_sentence(old: Observed, new: Observed) -> str:
+def _hash_rule(old: Observed, new: Observed) -> str:
     if not (old.reader and new.reader and old.reader.base != new.reader.base):
         return ""
     words = {"text": "text", "base 10": "a decimal integer", "base 16": "a hexadecimal integer"}
-    return f"{words[new.reader.base]}, not {words[old.reader.base]}"
+    return f"the hash is {words[new.reader.base]}, not {words[old.reader.base]}"
+
+
+def _tail_rule(old: Observed, new: Observed) -> str:
+    if not (old.reader and new.reader):
+        return ""
+    before, after = old.reader, new.reader
+    found = []
+    if before.layers != after.layers:
+        found.append(f"a server {'takes' if after.layers else 'refuses'} a layer behind the fixed parts")
+    if before.tags != after.tags:
+        words = {"refused": "refused", "kept": "part of the key", "lost": "taken, but not part of what was read"}
+        found.append(f"tags are {words[after.tags]} (before: {words[before.tags]})")
+    return "; ".join(found)
+
+
+def _no_rule(old: Observed, new: Observed) -> str:
+    del old, new
+    return ""
+
+
+_RULES: Final = {"chunk_hash": _hash_rule, "tail": _tail_rule}
 
 
 def _must(old: Observed, new: Observed, word: str, levels: Levels) -> str:
