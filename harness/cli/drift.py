@@ -18,7 +18,7 @@ from reports.drift.compare import compare
 from reports.drift.document import document_text, drift_document, history_document
 from reports.drift.history import history
 from reports.drift.markdown import drift_markdown, history_markdown
-from reports.drift.model import Level
+from reports.drift.model import Drift, Level
 from reports.drift.observe.observed import Observed, observe
 from reports.drift.page import drift_page, history_page
 from reports.drift.text import drift_lines, history_lines
@@ -50,9 +50,7 @@ class FailOn(StrEnum):
 
 
 def command(
-    old: Annotated[
-        str | None, typer.Argument(metavar="OLD", help="The older release, such as 0.5.5.", show_default=False)
-    ] = None,
+    old: Annotated[str | None, typer.Argument(metavar="OLD", help="The older release, as 0.5.5.", show_default=False)] = None,
     new: Annotated[
         str | None,
         typer.Argument(
@@ -89,9 +87,11 @@ def command(
         return _all(captured, corpus, form, out, fail_on, claimed)
     pair = _pair(captured, old, new)
     drift = compare(*(_observed(release, corpus) for release in pair))
-    found = (
-        concern(claimed, drift, captured, lambda a, b: compare(_observed(a, corpus), _observed(b, corpus))) if claimed else None
-    )
+
+    def between(one: Release, other: Release) -> Drift:
+        return compare(_observed(one, corpus), _observed(other, corpus))
+
+    found = concern(claimed, drift, captured, between) if claimed else None
     sentence = found.sentence if found else ""
     texts = {
         Format.JSON: lambda: document_text(drift_document(drift, found)),

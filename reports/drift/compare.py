@@ -11,7 +11,7 @@ from reports.drift.aspects.answers import Difference, answer_words
 from reports.drift.model import Aspect, Change, Drift, Example, Level, Levels, Side, in_order
 from reports.drift.observe.evidence import shared
 from reports.drift.observe.observed import Observed
-from reports.drift.words import alike, count, listing, outcome
+from reports.drift.words import alike, count, listing, outcome, verb
 
 RELEVANT: Final[Mapping[str, frozenset[Aspect]]] = {
     "encode_request": frozenset({Aspect.REQUEST_HEADER, Aspect.NUMBERS, Aspect.SHAPES, Aspect.KEY_STRING}),
@@ -83,7 +83,7 @@ def _unexplained_vectors(old: Observed, new: Observed, aspects: set[Aspect], acc
             before, after = left[0]
             yield Change(
                 Aspect.UNEXPLAINED,
-                f"{count(len(left), 'outcome')} of {op} {'differs' if len(left) == 1 else 'differ'} for a reason that could not be inferred",
+                f"{count(len(left), 'outcome')} of {op} {verb(len(left), 'differs', 'differ')}, and captures do not show why",
                 _UNEXPLAINED_LEVELS.get(op, Levels.all(Level.BREAKING)) if not _refused_now(left) else Levels.all(Level.BREAKING),
                 f"Look at the captures yourself: {listing((vector.id for _, vector in left), 4)}.",
                 (Example(after.id, outcome(before), outcome(after)),),
@@ -114,7 +114,7 @@ def _unexplained_answers(elsewhere: Sequence[Difference], aspects: set[Aspect]) 
         first = left[0]
         yield Change(
             Aspect.UNEXPLAINED,
-            f"{count(len(left), 'conversation')} {'goes' if len(left) == 1 else 'go'} another way for a reason that could not be inferred",
+            f"{count(len(left), 'conversation')} {verb(len(left), 'goes', 'go')} another way, and captures do not show why",
             Levels.all(Level.BREAKING),
             f"Look at the transcripts yourself: {listing((difference.id for difference in left), 4)}.",
             (Example(first.id, Side(answer_words(first.before)), Side(answer_words(first.after))),),
@@ -127,7 +127,7 @@ def _consequences(elsewhere: Sequence[Difference], aspects: set[Aspect]) -> Iter
     if explained:
         causes = sorted({cause.value for difference in explained for cause in difference.causes & aspects})
         yield (
-            f"{count(len(explained), 'conversation')} with a server {'goes' if len(explained) == 1 else 'go'} another way because of "
+            f"{count(len(explained), 'conversation')} with a server {verb(len(explained), 'goes', 'go')} another way because of "
             f"the changes above ({listing(causes)}): {listing((difference.id for difference in explained), 4)}."
         )
 

@@ -10,7 +10,7 @@ from reports.drift.model import Aspect
 from reports.drift.observe.chain import TEXT_CHAIN, UNCHANGED
 from reports.drift.observe.frames import SUBJECTS, Frames
 from reports.drift.observe.observed import Observed
-from reports.drift.words import ranges, value
+from reports.drift.words import ranges, value, verb
 
 Parts = Mapping[str, str]
 """A label of several parts; those that no release does otherwise are left out."""
@@ -78,7 +78,8 @@ def _defaults(observed: Observed) -> Parts | None:
 def _metadata(observed: Observed) -> str | None:
     if not observed.metadata:
         return None
-    return f"{min(frames.layout.size for frames in observed.metadata.values())} bytes, {ranges(list(observed.metadata))} group{'' if len(observed.metadata) == 1 else 's'}"
+    groups = f"{ranges(list(observed.metadata))} {verb(len(observed.metadata), 'group', 'groups')}"
+    return f"{min(frames.layout.size for frames in observed.metadata.values())} bytes, {groups}"
 
 
 def _captured(*ops: str) -> Callable[[Observed], str | None]:

@@ -1,9 +1,10 @@
-"""The drift of every captured release against the one before it, as one table: generations down the side, releases along the top."""
+"""The drift of every captured release against the one before it: generations down the side, releases along the top."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
 
 from reports.drift.aspects import direct
 from reports.drift.compare import compare
@@ -73,10 +74,7 @@ class History:
 
 def history(observed: Sequence[Observed]) -> History:
     """Compare each release with the one before it; releases come oldest first."""
-    drifts = [
-        _with_gaps(compare(old, new), observed[: index + 1], new)
-        for index, (old, new) in enumerate(zip(observed, observed[1:], strict=False))
-    ]
+    drifts = [_with_gaps(compare(old, new), observed[: index + 1], new) for index, (old, new) in enumerate(pairwise(observed))]
     groups: list[list[int]] = [[0]] if observed else []
     for index, drift in enumerate(drifts, 1):
         if drift.changes:

@@ -86,9 +86,8 @@ def _history(history: History, concern: str) -> Iterator[str]:
             else "o" if generation.level is None else MARKS[generation.level]
             for index in range(len(history.groups))
         ]  # fmt: skip
-        rows.append(
-            (generation.aspect.value if generation.aspect is not previous else "", _plain(generation.label), *map(_plain, marks))
-        )
+        part = generation.aspect.value if generation.aspect is not previous else ""
+        rows.append((part, _plain(generation.label), *map(_plain, marks)))
         previous = generation.aspect
     yield from _table(("part", "generation", *(group.name for group in history.groups)), rows)
     yield ""

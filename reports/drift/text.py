@@ -30,7 +30,7 @@ def drift_lines(drift: Drift, width: int, concern: str = "") -> list[Text]:
     head = Text(f"lmcache {drift.old} -> {drift.new}", style="bold")
     lines = [*ends(head, level_text(drift.worst, upper=True), width, by=0), Text()]
     if drift.changes:
-        lines += _roles(drift) + [Text()] + _overview(drift.changes, width)
+        lines += [*_roles(drift), Text(), *_overview(drift.changes, width)]
         for number, change in enumerate(drift.changes, 1):
             lines += [Text(), *_change(number, change, drift, width)]
     else:
@@ -85,7 +85,10 @@ def hit(change: Change) -> str:
 
 def nothing_words(drift: Drift) -> str:
     """That nothing changed, and on what grounds."""
-    return f"Nothing changed on the wire: {drift.compared} inputs and conversations were captured from both, and all have the same outcome."
+    return (
+        f"Nothing changed on the wire: {drift.compared} inputs and conversations were captured from both releases, "
+        "and all have the same outcome."
+    )
 
 
 def level_counts(drift: Drift, role: Role) -> str:

@@ -27,6 +27,11 @@ def count(number: int, noun: str, plural: str | None = None) -> str:
     return f"{number} {noun if number == 1 else plural or noun + 's'}"
 
 
+def verb(number: int, one: str, many: str) -> str:
+    """The form of a verb for so many things."""
+    return one if number == 1 else many
+
+
 def name(value: object) -> str:
     """A name on the wire; none for None."""
     return "none" if value is None else str(value)

@@ -48,7 +48,7 @@ def compare(old: Observed, new: Observed) -> tuple[Findings, list[Difference]]:
     for difference in same:
         command = difference.asked.command if difference.asked else ""
         groups.setdefault((command, difference.ordinary, *_pair(difference.before, difference.after)), []).append(difference)
-    found.add([_change(old, new, key, members) for key, members in groups.items()])
+    found.add([_change(new, key, members) for key, members in groups.items()])
     found.accounted |= {difference.id for difference in same}
     return found, [difference for difference in differences if difference.causes]
 
@@ -138,7 +138,7 @@ def _shape(moment: Moment) -> tuple[str, str]:
     return (type(moment).__name__, moment.what if isinstance(moment, Event) else "")
 
 
-def _change(old: Observed, new: Observed, key: tuple[str, bool, str, str], members: Sequence[Difference]) -> Change:
+def _change(new: Observed, key: tuple[str, bool, str, str], members: Sequence[Difference]) -> Change:
     command, ordinary, before, after = key
     first = members[0]
     subject = command or "A connection without a request"

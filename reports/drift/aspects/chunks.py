@@ -11,7 +11,7 @@ from reports.drift.model import Aspect, Change, Example, Findings, Level, Levels
 from reports.drift.observe.chain import Chain, builtin_keys, key_hash
 from reports.drift.observe.evidence import shared
 from reports.drift.observe.observed import Observed
-from reports.drift.words import count, value
+from reports.drift.words import count, value, verb
 
 SAME_QUESTION: Final = ("tokens", "chunk_size", "save_unfull_chunk", "skip")
 """Arguments that decide where chunks begin and end."""
@@ -40,13 +40,13 @@ def compare(old: Observed, new: Observed) -> Findings:
     one, other = old.chain, new.chain
     changes = list(_chain(old, new, one, other, tally))
     found.add(changes)
-    found.add(list(_boundaries(old, new, tally)))
+    found.add(list(_boundaries(new, tally)))
     if tally.differ and not changes:
         found.changes.append(
             Change(
                 Aspect.CHUNKS,
-                f"{count(len(tally.differ), 'captured list')} of tokens {'gets' if len(tally.differ) == 1 else 'get'} other chunk hashes, "
-                "although what is hashed looks the same",
+                f"{count(len(tally.differ), 'captured list')} of tokens {verb(len(tally.differ), 'gets', 'get')} other chunk "
+                "hashes, although what is hashed looks the same",
                 Levels.clients(Level.BREAKING),
                 f"Find out how {new.release} hashes a chunk: captures do not show it; no key of {old.release} is found again.",
                 _key_examples(tally.differ),
@@ -62,8 +62,8 @@ def compare(old: Observed, new: Observed) -> Findings:
     masked = [observed.release for observed in (old, new) if _is_masked(observed)]
     if masked:
         found.notes.append(
-            f"Chunk keys of {' and '.join(masked)} made with the builtin hash differ from process to process, so that their hashes are not "
-            "captured; what is hashed is."
+            f"Chunk keys of {' and '.join(masked)} made with the builtin hash differ from process to process, so that "
+            "their hashes are not captured; what is hashed is."
         )
     return found
 
@@ -126,7 +126,7 @@ def _chain(old: Observed, new: Observed, one: Chain, other: Chain, tally: _Tally
             if other.third or other.text_chain
             else f"Find out what {new.release} hashes: its capture does not show it ({other.refused or 'no chain_inputs'}).",
             _step_examples(old, new) or _key_examples(_pairs(old, new)),
-            detail=tuple(_hash_sentences(old, new, tally)),
+            detail=tuple(_hash_sentences(new, tally)),
             evidence=len(tally.differ) + tally.masked + tally.other_algorithm,
         )
     found = ((one.in_chain, other.in_chain, "go into the chain"), (one.in_key, other.in_key, "into the key"))
@@ -137,29 +137,29 @@ def _chain(old: Observed, new: Observed, one: Chain, other: Chain, tally: _Tally
             Aspect.CHUNK_CHAIN,
             f"Digests (hashes that are bytes): {folds[0][1]} {where}, not {folds[0][0]}",
             Levels.clients(Level.BREAKING),
-            f"With a hash function that returns bytes, take {folds[0][1]} of each digest, "
+            f"With a hash function that returns bytes, take of each digest {folds[0][1]}, "
             + " and ".join(_FOLD_WORDS[part] for *_, part in folds)
             + ("; keys made with integer hashes stay as they are." if tally.equal and not tally.differ else "."),
             _step_examples(old, new),
-            detail=tuple(_hash_sentences(old, new, tally)),
+            detail=tuple(_hash_sentences(new, tally)),
             evidence=sum(a.outcome != b.outcome for a, b in shared(old.evidence, new.evidence, "chain_inputs")),
         )
 
 
-def _hash_sentences(old: Observed, new: Observed, tally: _Tally) -> Iterator[str]:
+def _hash_sentences(new: Observed, tally: _Tally) -> Iterator[str]:
     """How far captured keys bear the change out."""
     if tally.differ:
-        yield f"{count(len(tally.differ), 'captured list')} of tokens {'gets' if len(tally.differ) == 1 else 'get'} other hashes."
+        yield f"{count(len(tally.differ), 'captured list')} of tokens {verb(len(tally.differ), 'gets', 'get')} other hashes."
     if tally.equal:
         yield f"The builtin hash gives the same chunk hashes as before for {count(tally.equal, 'captured list')} of tokens."
     if tally.other_algorithm:
-        yield f"No algorithm is in both releases; {count(tally.other_algorithm, 'list')} of tokens {'has' if tally.other_algorithm == 1 else 'have'} new hashes."
+        yield f"No algorithm is in both releases: {count(tally.other_algorithm, 'captured list')} of tokens cannot be compared."
     if new.strings:
         right, seen = builtin_keys(new.evidence.of("chunk_keys"), new.chain, new.strings)
-        if seen and right == seen:
-            yield f"CPython's tuple hash of it gives all {seen} captured builtin keys of {new.release}."
-        elif seen and right != seen:
-            yield f"CPython's tuple hash of it gives {right} of {seen} captured builtin keys of {new.release}: something else changed as well."
+        if seen:
+            which = f"all {seen}" if right == seen else f"{right} of {seen}"
+            doubt = "" if right == seen else ": something else changed as well"
+            yield f"CPython's tuple hash of it gives {which} captured builtin keys of {new.release}{doubt}."
 
 
 def _pairs(old: Observed, new: Observed) -> list[tuple[Vector, Vector]]:
@@ -203,7 +203,7 @@ def _keys(ok: Mapping[str, Any]) -> Side:
     return Side(f"tokens {first['start']} to {first['end']}: {value(first['key'])}")
 
 
-def _boundaries(old: Observed, new: Observed, tally: _Tally) -> Iterator[Change]:
+def _boundaries(new: Observed, tally: _Tally) -> Iterator[Change]:
     if tally.boundaries:
         before, after = tally.boundaries[0]
         yield Change(

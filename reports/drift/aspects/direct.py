@@ -9,7 +9,7 @@ from fixturegen.vector import Vector
 from reports.drift.model import Aspect, Change, Example, Findings, Level, Levels
 from reports.drift.observe.evidence import shared
 from reports.drift.observe.observed import Observed
-from reports.drift.words import alike, count, listing, outcome, value
+from reports.drift.words import alike, count, listing, outcome, value, verb
 
 UNDERSTOOD: Final = frozenset(
     {
@@ -57,7 +57,7 @@ def compare_operation(old: Observed, new: Observed, op: str) -> Findings:
     other = sum(before.args != after.args for before, after in shared(old.evidence, new.evidence, op))
     if other:
         found.notes.append(
-            f"{count(other, 'input')} of {op} {'is' if other == 1 else 'are'} not the same in both captures, so not compared."
+            f"{count(other, 'input')} of {op} {verb(other, 'is', 'are')} not the same in both captures, so not compared."
         )
     return found
 

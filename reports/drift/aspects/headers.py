@@ -11,8 +11,8 @@ from reports.drift.model import Aspect, Change, Example, Findings, Level, Levels
 from reports.drift.observe.evidence import shared
 from reports.drift.observe.frames import SUBJECTS, Frames, subject_of
 from reports.drift.observe.layout import Filler, Layout, Place
-from reports.drift.observe.observed import Observed
-from reports.drift.words import count, listing, name, numbered
+from reports.drift.observe.observed import Observed, frame_pairs
+from reports.drift.words import count, listing, name, numbered, verb
 
 SHOWN_OF_KEY: Final = 8
 """Bytes of a key field that a table shows."""
@@ -27,8 +27,8 @@ _LEVELS: Final = {
 def compare(old: Observed, new: Observed) -> Findings:
     """Layouts of every kind of frame."""
     found = Findings()
-    for before, after in ((old.request, new.request), (old.reply, new.reply), (old.metadata.get(1), new.metadata.get(1))):
-        if before and after and before.layout != after.layout:
+    for before, after in frame_pairs(old, new):
+        if before.layout != after.layout:
             found.changes.append(_change(old, new, before, after))
     for kind, one, other in (("request", old.request, new.request), ("reply", old.reply, new.reply)):
         for observed, frames in ((old, one), (new, other)):
@@ -64,35 +64,36 @@ def _change(old: Observed, new: Observed, before: Frames, after: Frames) -> Chan
 
 
 def _differences(before: Layout, after: Layout) -> Iterator[str]:
-    """What happened to each field, as phrases."""
-    names = {place.name for place in before.fields}
+    """What happened to each field, as phrases; what is new comes first."""
     last = after.fields[-1].name
     for place in after.fields:
-        if place.name not in names:
+        if place.name not in before:
             where = "appended" if place.name == last else "inserted"
             yield f"{place.name} ({count(place.width, 'byte')}) is {where} at offset {place.offset}"
     for place in before.fields:
-        if place.name not in after:
-            yield f"{place.name} is gone (it stood at offset {place.offset})"
-    for place in before.fields:
         now = after.place(place.name)
-        if now and now.width != place.width:
+        if now is None:
+            yield f"{place.name} is gone (it stood at offset {place.offset})"
+        elif now.width != place.width:
             yield f"{place.name} takes {count(now.width, 'byte')} instead of {place.width}"
-    for filler in after.fillers:
-        if filler not in before.fillers:
-            yield f"{_filler(filler)} at offset {filler.offset}"
-    for filler in before.fillers:
-        if filler not in after.fillers:
-            yield f"no longer {_filler(filler)} at offset {filler.offset}"
-    moves = [(now.offset - place.offset, place.name) for place in before.fields if (now := after.place(place.name))]
-    for by, moved in groupby(moves, lambda move: move[0]):
-        if by:
-            found = [field for _, field in moved]
-            yield f"{listing(found)} {'moves' if len(found) == 1 else 'move'} by {by:+d} bytes"
+    yield from (f"{_filler(filler)} at offset {filler.offset}" for filler in after.fillers if filler not in before.fillers)
+    yield from (
+        f"no longer {_filler(filler)} at offset {filler.offset}" for filler in before.fillers if filler not in after.fillers
+    )
+    yield from _moves(before, after)
     if before.byte_order != after.byte_order:
         yield f"numbers are {after.byte_order}-endian instead of {before.byte_order}-endian"
     if before.padding != after.padding:
         yield f"the key is padded with 0x{after.padding.hex()} instead of 0x{before.padding.hex()}"
+
+
+def _moves(before: Layout, after: Layout) -> Iterator[str]:
+    """Fields that stand elsewhere, those together that move by the same distance."""
+    moves = [(now.offset - place.offset, place.name) for place in before.fields if (now := after.place(place.name))]
+    for by, moved in groupby(moves, lambda move: move[0]):
+        if by:
+            found = [field for _, field in moved]
+            yield f"{listing(found, 12)} {verb(len(found), 'moves', 'move')} by {by:+d} bytes"
 
 
 def _filler(filler: Filler) -> str:
@@ -112,7 +113,7 @@ def _must(kind: str, before: Frames, after: Frames) -> str:
         for filler in after.layout.fillers
         if filler not in before.layout.fillers
     ]
-    return f"{what} of {after.layout.size} bytes{', ' if parts else ''}{'; '.join(parts)}, every field at the offset in the right column."
+    return f"{what} of {after.layout.size} bytes, {'; '.join([*parts, 'every field at the offset in the right column'])}."
 
 
 def _field_words(place: Place, frames: Frames) -> str:
@@ -226,6 +227,6 @@ def _asked_in_another_layout(old: Observed, new: Observed) -> Iterator[str]:
         if len(stale) > len(right):
             refused = sum(vector.ok is None for vector in stale)
             yield (
-                f"{new.release} was given {len(stale)} {before.kind.name} headers in the layout of {old.release} and refused {refused} "
-                "of them; what it takes in its own layout is not captured until the questions know that layout."
+                f"{new.release} was given {len(stale)} {before.kind.name} headers in the layout of {old.release} "
+                f"and refused {refused}; what it takes in its own layout is captured once the questions know that layout."
             )

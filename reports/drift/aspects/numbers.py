@@ -11,7 +11,7 @@ from reports.drift.aspects.headers import frame_side
 from reports.drift.model import Aspect, Change, Example, Findings, Level, Levels, Side
 from reports.drift.observe.frames import SUBJECTS, Frames, flatten, subject_of
 from reports.drift.observe.layout import Value
-from reports.drift.observe.observed import Observed
+from reports.drift.observe.observed import Observed, frame_pairs
 from reports.drift.words import listing, name, outcome
 
 _STORING: Final = ("PUT",)
@@ -31,10 +31,7 @@ class Row:
 
 def compare(old: Observed, new: Observed) -> Findings:
     """Numbers that encoders write and that decoders take, over all kinds of frame."""
-    pairs = [
-        (one, other) for one, other in ((old.request, new.request), (old.reply, new.reply), (old.metadata.get(1), new.metadata.get(1)))
-        if one and other
-    ]  # fmt: skip
+    pairs = frame_pairs(old, new)
     found = Findings()
     for subject in SUBJECTS:
         concerned = [(one, other) for one, other in pairs if _has(one, subject) and _has(other, subject)]
@@ -239,16 +236,16 @@ def _examples(old: Observed, new: Observed, subject: str, rows: Sequence[Row]) -
     """A captured frame for the first row: one that both releases were asked for if there is one."""
     row = rows[0]
     candidates: list[Example] = []
-    for before, after in ((old.request, new.request), (old.reply, new.reply), (old.metadata.get(1), new.metadata.get(1))):
-        if not (before and after) or before.kind.name not in row.kinds:
+    for before, after in frame_pairs(old, new):
+        if before.kind.name not in row.kinds:
             continue
         for vector in new.evidence.of(after.kind.encode):
             values, _ = flatten(vector.args, 0)
             if any(subject_of(field) == subject and value == row.value for field, value in values.items()):
                 candidates.append(_example(old, before, after, vector))
-        for vector in new.evidence.of(after.kind.decode):
-            if _holds(after, vector, subject, row):
-                candidates.append(_decoded(old, vector))
+        candidates += [
+            _decoded(old, vector) for vector in new.evidence.of(after.kind.decode) if _holds(after, vector, subject, row)
+        ]
     return tuple(sorted(candidates, key=lambda example: example.before is None)[:1])
 
 

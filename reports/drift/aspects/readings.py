@@ -13,7 +13,7 @@ from reports.drift.observe.evidence import Evidence, shared
 from reports.drift.observe.keyreading import SERVER_OP
 from reports.drift.observe.keystring import PART_WORDS, KeyString
 from reports.drift.observe.observed import Observed
-from reports.drift.words import alike, count, value
+from reports.drift.words import alike, count, value, verb
 
 CLASS_OP: Final = "parse_key"
 WHOLE: Final = "whole key"
@@ -58,7 +58,8 @@ def compare(old: Observed, new: Observed) -> Findings:
         found.changes.append(_change(old, new, role, [reading for reading in readings if reading.role == role]))
     if skipped:
         found.notes.append(
-            f"{count(skipped, 'spelling')} of keys stand in another key string in each release, so that they cannot be compared one by one."
+            f"{count(skipped, 'spelling')} of a key {verb(skipped, 'stands', 'stand')} in another key string in each release, "
+            "so that they cannot be compared one by one."
         )
     return found
 
@@ -258,7 +259,10 @@ _RULES: Final = {"chunk_hash": _hash_rule, "tail": _tail_rule}
 
 def _must(old: Observed, new: Observed, word: str, levels: Levels) -> str:
     if Level.BREAKING in (levels.stores, levels.loads):
-        return f"Do not send keys that are refused now ({word}): {old.release} itself writes some of them, and a server drops the connection."
+        return (
+            f"Do not send keys that are refused now ({word}): {old.release} itself writes some of them, "
+            "and a server drops the connection."
+        )
     if levels.worst is Level.ADDITIVE:
         return f"Nothing for keys that work with {old.release}."
     return f"Nothing, if keys are written as lmcache writes them; a server must read the {word} as {new.release} does."

@@ -9,18 +9,14 @@ from reports.drift.aspects.headers import frame_side
 from reports.drift.model import Aspect, Change, Example, Findings, Level, Levels
 from reports.drift.observe.evidence import shared
 from reports.drift.observe.frames import Frames
-from reports.drift.observe.observed import Observed
+from reports.drift.observe.observed import Observed, frame_pairs
 from reports.drift.words import listing, name, outcome, ranges
 
 
 def compare(old: Observed, new: Observed) -> Findings:
     """Ranks that are taken, and zeros that are dropped, in headers and in metadata."""
     found = Findings()
-    pairs = [
-        (one, other)
-        for one, other in ((old.request, new.request), (old.reply, new.reply), (old.metadata.get(1), new.metadata.get(1)))
-        if one and other
-    ]
+    pairs = frame_pairs(old, new)
     found.add(list(_ranks(old, new, pairs)))
     found.add(list(_zeros(old, new, pairs)))
     return found

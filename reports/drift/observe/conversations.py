@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import functools
 import hashlib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from fixturegen.vector import Step, Transcript
+from fixturegen.vector import Step, Transcript, patterned
 from reports.drift.observe.frames import SUBJECTS, Frames
 from reports.drift.observe.layout import Value
 
@@ -66,6 +67,17 @@ class _Stream:
     dead: bool = False
 
 
+@functools.lru_cache(maxsize=8)
+def _pattern(seed: int, length: int) -> bytes:
+    return patterned(seed, length)
+
+
+def _sent(step: Step) -> bytes:
+    """What a step sends; large payloads are the same in every release."""
+    pattern = step.values.get("pattern")
+    return _pattern(pattern["seed"], pattern["length"]) if pattern else step.payload()
+
+
 class Listener:
     """Reads a transcript as a server of the release would."""
 
@@ -87,7 +99,7 @@ class Listener:
     def _step(self, step: Step) -> Iterator[Asked | Event | Answer]:
         stream = self.streams.setdefault(step.connection, _Stream())
         if step.do == "send":
-            data = step.payload()
+            data = _sent(step)
             self.payloads.append(data)
             stream.waiting += data
             yield from self._requests(step.connection, stream)

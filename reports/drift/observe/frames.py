@@ -104,7 +104,7 @@ class Frames:
         values = self.named(data)
         if values is None:
             return None
-        found = unflatten(values, self.dims, lambda shape, name: self.strip(shape, name))
+        found = unflatten(values, self.dims, self.strip)
         raw_key = self.layout.key(data)
         if raw_key is not None:
             key = self.key_of(raw_key)

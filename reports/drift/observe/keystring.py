@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+import functools
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any, Final
 
 from reports.drift.observe.evidence import Evidence
+from reports.drift.observe.layout import MOST
 
 Key = Mapping[str, Any]
 """A key of the client protocol: model, world_size, worker_id, chunk_hash, dtype, fmt, layer, tags."""
@@ -46,9 +49,9 @@ PART_WORDS: Final[Mapping[str, str]] = MappingProxyType(
 class KeyString:
     """The key string of a release.
 
-    ``parts`` are roles (``fmt``, ``model``, ``world_size``, ``worker_id``, ``chunk_hash``, ``dtype``), or ``'text'`` in quotes for a
-    part that is always the same, or ``?`` for one that follows nothing known. A layer and tags, where they can be written, follow
-    in this order.
+    ``parts`` are roles (``fmt``, ``model``, ``world_size``, ``worker_id``, ``chunk_hash``, ``dtype``), or ``'text'`` in quotes
+    for a part that is always the same, or ``?`` for one that follows nothing known. A layer and tags, where they can be written,
+    follow in this order.
     """
 
     separator: str
@@ -120,7 +123,8 @@ def infer_key_string(evidence: Evidence) -> KeyString | None:
         return None
     plain = [(key, text.split(separator)) for key, text in written if separator not in (key["model"] + (key["fmt"] or ""))]
     base = [(key, words) for key, words in plain if key["layer"] is None and not key["tags"] and "bytes" not in key["chunk_hash"]]
-    width = max((len(words) for _, words in base), default=0)
+    widths = Counter(len(words) for _, words in base)
+    width = widths.most_common(1)[0][0] if widths else 0
     base = [(key, words) for key, words in base if len(words) == width]
     if not base:
         return None
@@ -157,37 +161,44 @@ def _style(base: Sequence[tuple[Key, list[str]]], width: int) -> str | None:
     """The one style of integers that, at one position, gives every captured part."""
     samples = [(int(key["chunk_hash"]["int"]), words) for key, words in base if "int" in key["chunk_hash"]]
     for name, style in INTEGER_STYLES.items():
-        if samples and any(all(words[place] == style(value) for value, words in samples) for place in range(width)):
+        if any(_mostly(words[place] == style(value) for value, words in samples) for place in range(width)):
             return name
     return None
+
+
+def _mostly(found: Iterable[bool]) -> bool:
+    """Whether enough of the samples agree; there must be some."""
+    counts = Counter(found)
+    return bool(counts) and counts[True] >= MOST * counts.total()
 
 
 def _parts(base: Sequence[tuple[Key, list[str]]], width: int, integers: str | None) -> tuple[tuple[str, ...], dict[str, str]]:
     """The role of every position, and the names of dtypes."""
     places: dict[int, str] = {}
-    for role in PLAIN_ROLES:
-        if all(key[role] is None for key, _ in base):
-            continue
+    expected: list[tuple[str, Callable[[Key], str | None]]] = [
+        (role, functools.partial(_plain_part, role)) for role in PLAIN_ROLES if any(key[role] is not None for key, _ in base)
+    ]
+    expected.append(("chunk_hash", lambda key: _expected_hash(key, integers)))
+    for role, part in expected:
         for place in range(width):
-            if place not in places and all(words[place] == str(key[role]) for key, words in base):
+            if place not in places and _mostly(words[place] == part(key) for key, words in base):
                 places[place] = role
                 break
-    for place in range(width):
-        if place not in places and all(words[place] == _expected_hash(key, integers) for key, words in base):
-            places[place] = "chunk_hash"
-            break
     dtypes: dict[str, str] = {}
-    for place in range(width):
-        column = [words[place] for _, words in base]
-        if place in places:
-            continue
-        names = _function((key["dtype"], words[place]) for key, words in base)
-        if names and "dtype" not in places.values() and None not in names and len(set(column)) > 1:
+    for place in [place for place in range(width) if place not in places]:
+        column = Counter(words[place] for _, words in base)
+        names = _function([(key["dtype"], words[place]) for key, words in base])
+        if names and "dtype" not in places.values() and None not in names and len(column) > 1:
             places[place] = "dtype"
             dtypes = names
         else:
-            places[place] = f"'{column[0]}'" if len(set(column)) == 1 else "?"
+            usual, number = column.most_common(1)[0]
+            places[place] = f"'{usual}'" if number >= MOST * column.total() else "?"
     return tuple(places[place] for place in range(width)), dtypes
+
+
+def _plain_part(role: str, key: Key) -> str:
+    return str(key[role])
 
 
 def _expected_hash(key: Key, integers: str | None) -> str | None:
@@ -197,13 +208,13 @@ def _expected_hash(key: Key, integers: str | None) -> str | None:
     return INTEGER_STYLES[integers](int(value["int"])) if integers else None
 
 
-def _function(pairs: Any) -> dict[Any, str]:
-    """The pairs as a mapping; empty if one value has two images."""
-    found: dict[Any, str] = {}
+def _function(pairs: Sequence[tuple[Any, str]]) -> dict[Any, str]:
+    """The usual image of each value; empty if too many pairs have another one."""
+    images: dict[Any, Counter[str]] = {}
     for value, image in pairs:
-        if found.setdefault(value, image) != image:
-            return {}
-    return found
+        images.setdefault(value, Counter())[image] += 1
+    found = {value: counter.most_common(1)[0][0] for value, counter in images.items()}
+    return found if _mostly(found[value] == image for value, image in pairs) else {}
 
 
 def _digests(evidence: Evidence, sketch: KeyString) -> str | None:
@@ -223,7 +234,7 @@ def _layer(evidence: Evidence, plain: Sequence[tuple[Key, list[str]]], sketch: K
     if not asked:
         return None
     found = [(key, words) for key, words in plain if key["layer"] is not None and not key["tags"]]
-    return bool(found) and all(words[len(sketch.parts) :] == [str(key["layer"])] for key, words in found)
+    return _mostly(words[len(sketch.parts) :] == [str(key["layer"])] for key, words in found)
 
 
 def _tags(evidence: Evidence, plain: Sequence[tuple[Key, list[str]]], sketch: KeyString) -> bool | None:
@@ -231,6 +242,4 @@ def _tags(evidence: Evidence, plain: Sequence[tuple[Key, list[str]]], sketch: Ke
     if not asked:
         return None
     found = [(key, words) for key, words in plain if key["tags"] and key["layer"] is None]
-    return bool(found) and all(
-        words[len(sketch.parts) :] == [f"{name}%{value}" for name, value in key["tags"]] for key, words in found
-    )
+    return _mostly(words[len(sketch.parts) :] == [f"{name}%{value}" for name, value in key["tags"]] for key, words in found)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, Literal
 
@@ -10,8 +11,12 @@ Value = int | str | None
 """What a field carries: a number, or a name that the wire writes as a number."""
 ByteOrder = Literal["little", "big"]
 
-NUMBER_WIDTHS: Final = (8, 4, 2)
-NAME_WIDTHS: Final = (4, 2, 1)
+NUMBER_WIDTHS: Final[Sequence[int]] = (8, 4)
+NAME_WIDTHS: Final[Sequence[int]] = (4,)
+NARROW_WIDTHS: Final[Sequence[int]] = (2, 1)
+"""Looked for last: two bytes of a wider field often look like a field of their own."""
+MOST: Final = 0.8
+"""The share of samples that must agree; the rest are exceptions, which are reported one by one."""
 
 
 @dataclass(frozen=True)
@@ -98,22 +103,29 @@ class Layout:
 
 
 def infer_layout(samples: Sequence[Sample], known: Mapping[str, Mapping[Value, int]] | None = None) -> Layout | None:
-    """The layout that all samples share; None if they differ in size or too few of their values can be found.
+    """The layout that the samples share; None if they differ in size or none of their values can be found.
 
-    ``known`` gives numbers that names are known to have, by the field's name up to a dot; it decides where samples alone cannot.
+    ``known`` gives numbers that names are known to have, by the field's name behind the dot; it decides where samples cannot.
+    A field is looked for where all samples agree, then where most do: those that do not are left to be told apart one by one.
     """
-    if not samples or len({len(sample.data) for sample in samples}) != 1:
+    sizes = Counter(len(sample.data) for sample in samples)
+    if not sizes:
         return None
-    guesses = [_infer(samples, order, known or {}) for order in ("little", "big")]
+    size, number = sizes.most_common(1)[0]
+    if number < MOST * len(samples):
+        return None
+    usual = [sample for sample in samples if len(sample.data) == size]
+    guesses = [_infer(usual, order, known or {}) for order in ("little", "big")]
     return max(guesses, key=lambda guess: (len(guess.fields), -len(guess.fillers)))
 
 
 def name_numbers(samples: Sequence[Sample], layout: Layout, name: str) -> dict[Value, int]:
-    """The number that each name of a field is written as."""
-    place = layout.place(name)
-    if place is None:
-        return {}
-    return {sample.values[name]: layout.numbers(sample.data)[name] for sample in samples if name in sample.values}
+    """The number that each name of a field is written as, most of the time."""
+    found: dict[Value, Counter[int]] = {}
+    for sample in samples:
+        if name in sample.values and len(sample.data) == layout.size:
+            found.setdefault(sample.values[name], Counter())[layout.numbers(sample.data)[name]] += 1
+    return {value: numbers.most_common(1)[0][0] for value, numbers in found.items()}
 
 
 def _infer(samples: Sequence[Sample], order: ByteOrder, known: Mapping[str, Mapping[Value, int]]) -> Layout:
@@ -122,13 +134,18 @@ def _infer(samples: Sequence[Sample], order: ByteOrder, known: Mapping[str, Mapp
     claimed = {key.name: key} if key else {}
     names = list(samples[0].values)
     numeric = [name for name in names if all(isinstance(sample.values[name], int) for sample in samples)]
-    for name in numeric:
-        place = _number_place(samples, name, order, size, claimed)
-        if place:
-            claimed[name] = place
-    for name in names:
-        if name not in numeric:
-            place = _name_place(samples, name, order, size, claimed, known.get(name.rpartition(".")[2], {}))
+    others = [name for name in names if name not in numeric]
+    for share, narrow in ((1.0, False), (MOST, False), (1.0, True)):
+        needed = share * len(samples)
+        for name in [name for name in numeric if name not in claimed]:
+            widths = NARROW_WIDTHS if narrow else NUMBER_WIDTHS
+            place = _number_place(samples, name, order, _free(size, claimed), widths, needed)
+            if place:
+                claimed[name] = place
+        for name in [name for name in others if name not in claimed]:
+            widths = NARROW_WIDTHS if narrow else NAME_WIDTHS
+            numbers = known.get(name.rpartition(".")[2], {})
+            place = _name_place(samples, name, order, _free(size, claimed), widths, numbers, needed)
             if place:
                 claimed[name] = place
     fields = tuple(sorted(claimed.values(), key=lambda place: place.offset))
@@ -136,89 +153,102 @@ def _infer(samples: Sequence[Sample], order: ByteOrder, known: Mapping[str, Mapp
 
 
 def _key_place(samples: Sequence[Sample]) -> tuple[Place | None, bytes]:
-    """The field that holds the key string, and the byte that pads it."""
+    """The field that holds the key string in most samples, and the byte that pads it."""
     keys = [(sample.key.encode(), sample.data) for sample in samples if sample.key is not None]
+    offsets = Counter(data.find(text) for text, data in keys)
     if not keys or len(keys) != len(samples):
         return None, b" "
-    text, data = keys[0]
-    offset = data.find(text)
-    if offset < 0 or any(data[offset : offset + len(text)] != text for text, data in keys):
+    offset, number = offsets.most_common(1)[0]
+    if offset < 0 or number < MOST * len(keys):
         return None, b" "
-    shortest, holder = min(keys, key=lambda pair: len(pair[0]))
+    usual = [(text, data) for text, data in keys if data[offset : offset + len(text)] == text]
+    shortest, holder = min(usual, key=lambda pair: len(pair[0]))
     padding = holder[offset + len(shortest) : offset + len(shortest) + 1] or b" "
-    ends = [_run_end(data, offset + len(text), padding[0]) for text, data in keys]
-    return Place("key", offset, min(ends) - offset), padding
+    ends = Counter(_run_end(data, offset + len(text), padding[0]) for text, data in usual)
+    return Place("key", offset, ends.most_common(1)[0][0] - offset), padding
 
 
 def _run_end(data: bytes, start: int, byte: int) -> int:
     return next((place for place in range(start, len(data)) if data[place] != byte), len(data))
 
 
-def _free(size: int, width: int, claimed: Mapping[str, Place]) -> Iterator[int]:
+Free = Callable[[int], Iterator[int]]
+"""Width to the offsets at which so many bytes belong to no field yet."""
+
+
+def _free(size: int, claimed: Mapping[str, Place]) -> Free:
     taken = {place for field in claimed.values() for place in range(field.offset, field.end)}
-    for offset in range(size - width + 1):
-        if taken.isdisjoint(range(offset, offset + width)):
-            yield offset
+
+    def offsets(width: int) -> Iterator[int]:
+        return (offset for offset in range(size - width + 1) if taken.isdisjoint(range(offset, offset + width)))
+
+    return offsets
 
 
 def _number_place(
-    samples: Sequence[Sample], name: str, order: ByteOrder, size: int, claimed: Mapping[str, Place]
+    samples: Sequence[Sample], name: str, order: ByteOrder, free: Free, widths: Sequence[int], needed: float
 ) -> Place | None:
-    """The widest stretch that equals the value in every sample."""
-    values = [sample.values[name] for sample in samples]
-    if len(set(values)) == 1 and values[0] == 0:
+    """The widest stretch that equals the value in enough samples."""
+    if all(sample.values[name] == 0 for sample in samples):
         return None
-    for width in NUMBER_WIDTHS:
-        for offset in _free(size, width, claimed):
-            if all(
-                int.from_bytes(sample.data[offset : offset + width], order, signed=True) == value
-                for sample, value in zip(samples, values, strict=True)
-            ):
+    for width in widths:
+        for offset in free(width):
+            allowed = len(samples) - needed
+            for sample in samples:
+                allowed -= _number(sample, offset, width, order) != sample.values[name]
+                if allowed < 0:
+                    break
+            else:
                 return Place(name, offset, width)
     return None
+
+
+def _number(sample: Sample, offset: int, width: int, order: ByteOrder) -> int:
+    return int.from_bytes(sample.data[offset : offset + width], order, signed=True)
 
 
 def _name_place(
     samples: Sequence[Sample],
     name: str,
     order: ByteOrder,
-    size: int,
-    claimed: Mapping[str, Place],
+    free: Free,
+    widths: Sequence[int],
     known: Mapping[Value, int],
+    needed: float,
 ) -> Place | None:
-    """The stretch that is a function of the name; of several, that with most values, then that with the smallest."""
-    names = [sample.values[name] for sample in samples]
-    if len(set(names)) == 1 and names[0] not in known:
+    """The stretch that follows the name in enough samples; of several that with most values, then that with the smallest."""
+    names = {sample.values[name] for sample in samples}
+    if len(names) == 1 and not names <= known.keys():
         return None
-    best: tuple[int, int, int] | None = None
-    found: Place | None = None
-    for width in NAME_WIDTHS:
-        for offset in _free(size, width, claimed):
-            numbers = _as_function(samples, names, offset, width, order, known)
-            if numbers is None:
-                continue
-            score = (-len(set(numbers.values())), sum(map(abs, numbers.values())), offset)
-            if best is None or score < best:
-                best, found = score, Place(name, offset, width)
+    for width in widths:
+        found: list[tuple[int, int, int]] = []
+        for offset in free(width):
+            numbers = _following(samples, name, offset, width, order, known, needed)
+            if numbers and (len(set(numbers.values())) > 1 or names <= known.keys()):
+                found.append((-len(set(numbers.values())), sum(map(abs, numbers.values())), offset))
         if found:
-            return found
+            return Place(name, min(found)[2], width)
     return None
 
 
-def _as_function(
+def _following(
     samples: Sequence[Sample],
-    names: Sequence[Value],
+    name: str,
     offset: int,
     width: int,
     order: ByteOrder,
     known: Mapping[Value, int],
+    needed: float,
 ) -> dict[Value, int] | None:
-    numbers: dict[Value, int] = {}
-    for sample, name in zip(samples, names, strict=True):
-        number = int.from_bytes(sample.data[offset : offset + width], order, signed=True)
-        if numbers.setdefault(name, number) != number or known.get(name, number) != number:
+    """The number of each name at a place; None if too many samples have another one."""
+    numbers = dict(known)
+    allowed = len(samples) - needed
+    for sample in samples:
+        number = _number(sample, offset, width, order)
+        allowed -= numbers.setdefault(sample.values[name], number) != number
+        if allowed < 0:
             return None
-    return numbers if len(set(numbers.values())) > 1 or set(names) <= set(known) else None
+    return numbers
 
 
 def _fillers(samples: Sequence[Sample], fields: Sequence[Place], size: int) -> Iterator[Filler]:

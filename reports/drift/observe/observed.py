@@ -98,3 +98,9 @@ class Observed:
 def observe(corpus: Corpus) -> Observed:
     """What a capture shows."""
     return Observed(Evidence(corpus))
+
+
+def frame_pairs(old: Observed, new: Observed) -> list[tuple[Frames, Frames]]:
+    """Requests, replies and metadata of one group, as far as both releases show them."""
+    found = ((old.request, new.request), (old.reply, new.reply), (old.metadata.get(1), new.metadata.get(1)))
+    return [(one, other) for one, other in found if one and other]
