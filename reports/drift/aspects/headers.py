@@ -217,14 +217,14 @@ def _only_new_examples(new: Observed, groups: Sequence[int]) -> tuple[Example, .
 
 
 def _asked_in_another_layout(old: Observed, new: Observed) -> Iterator[str]:
-    """Decoders of the newer release that were given nothing but frames of the older layout."""
+    """Decoders of the newer release that were given little but frames of the older layout."""
     for before, after in ((old.request, new.request), (old.reply, new.reply)):
-        if not (before and after) or before.layout.size == after.layout.size:
+        if not (before and after) or before.layout == after.layout:
             continue
         decoded = new.evidence.of(after.kind.decode)
         stale = [vector for vector in decoded if len(raw(vector.args["bytes"])) == before.layout.size]
-        right = [vector for vector in decoded if len(raw(vector.args["bytes"])) == after.layout.size]
-        if len(stale) > len(right):
+        taken = [vector for vector in decoded if vector.ok is not None]
+        if len(stale) > 2 * len(taken):
             refused = sum(vector.ok is None for vector in stale)
             yield (
                 f"{new.release} was given {len(stale)} {before.kind.name} headers in the layout of {old.release} "

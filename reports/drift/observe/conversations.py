@@ -195,6 +195,6 @@ class Listener:
         assert self.reply is not None
         found: dict[str, Value] = {}
         for name, number in numbers.items():
-            names = {value: key for key, value in self.reply.written.get(name, {}).items()}
+            names = {**self.reply.read.get(name, {}), **{value: key for key, value in self.reply.written.get(name, {}).items()}}
             found[name] = names.get(number, f"number {number}") if name in SUBJECTS else number
         return found

@@ -179,13 +179,13 @@ def unflatten(values: Mapping[str, Value], dims: int, strip: Any) -> dict[str, A
     groups = sorted({name.partition(".")[0] for name in values if "." in name})
     found: dict[str, Any] = {name: value for name, value in values.items() if "." not in name and not name.startswith("shape")}
     if not groups:
-        found["shape"] = strip([values[f"shape{index}"] for index in range(dims)], values["format"])
+        found["shape"] = strip([values.get(f"shape{index}") for index in range(dims)], values.get("format"))
         found.setdefault("location", None)
         return found
     found["groups"] = [
         {
-            "dtype": values[f"{group}.dtype"],
-            "shape": strip([values[f"{group}.shape{index}"] for index in range(dims)], values["format"]),
+            "dtype": values.get(f"{group}.dtype"),
+            "shape": strip([values.get(f"{group}.shape{index}") for index in range(dims)], values.get("format")),
         }
         for group in groups
     ]
@@ -292,30 +292,39 @@ def _ranks(encoded: Sequence[Vector], written: Names) -> dict[int, bool]:
 def _reading(
     decoded: Sequence[Vector], layout: Layout
 ) -> tuple[dict[str, dict[int, Value]], dict[str, frozenset[int]], Stripping]:
-    """What the decoder makes of numbers and of trailing zeros, and the numbers that it never took."""
+    """What the decoder makes of numbers and of trailing zeros, and the numbers that it refuses."""
     read: dict[str, dict[int, Value]] = {}
-    met: dict[str, set[int]] = {}
     stripped: set[Value] = set()
     kept: set[Value] = set()
     for vector in decoded:
         data = raw(vector.args["bytes"])
-        if len(data) < layout.size or (vector.ok is None and len(data) != layout.size):
+        if vector.ok is None or len(data) < layout.size:
             continue
         numbers = layout.numbers(data)
+        parts = {"": vector.ok, **{f"group{i}.": group for i, group in enumerate(vector.ok.get("groups", ()))}}
         for name, number in numbers.items():
-            if subject_of(name) in SUBJECTS:
-                met.setdefault(subject_of(name), set()).add(number)
-        if vector.ok is None:
-            continue
-        parts = [("", vector.ok)] if "groups" not in vector.ok else [(f"group{i}.", g) for i, g in enumerate(vector.ok["groups"])]
-        for name, number in numbers.items():
-            prefix, subject = name[: name.rfind(".") + 1], subject_of(name)
-            answer = dict(parts).get(prefix, vector.ok)
-            if subject in SUBJECTS and subject in answer:
-                read.setdefault(subject, {})[number] = answer[subject]
-        for prefix, part in parts:
+            answer = parts.get(name[: name.rfind(".") + 1], {})
+            if subject_of(name) in SUBJECTS and subject_of(name) in answer:
+                read.setdefault(subject_of(name), {})[number] = answer[subject_of(name)]
+        for prefix, part in parts.items():
             dims = [number for name, number in numbers.items() if name.startswith(prefix + "shape")]
-            if dims and dims[-1] == 0 and len(dims) > 1:
+            if len(dims) > 1 and dims[-1] == 0 and "shape" in part:
                 (kept if len(part["shape"]) == len(dims) else stripped).add(vector.ok["format"])
-    refused = {subject: frozenset(numbers - read.get(subject, {}).keys()) for subject, numbers in met.items()}
-    return read, refused, Stripping(frozenset(stripped), frozenset(kept - stripped))
+    return read, _refused_numbers(decoded, layout, read), Stripping(frozenset(stripped), frozenset(kept - stripped))
+
+
+def _refused_numbers(
+    decoded: Sequence[Vector], layout: Layout, read: Mapping[str, Mapping[int, Value]]
+) -> dict[str, frozenset[int]]:
+    """Numbers that alone are to blame for a refusal: all others of that frame are taken elsewhere."""
+    found: dict[str, set[int]] = {}
+    for vector in decoded:
+        data = raw(vector.args["bytes"])
+        if vector.ok is not None or len(data) != layout.size:
+            continue
+        named = [(subject_of(name), number) for name, number in layout.numbers(data).items() if subject_of(name) in SUBJECTS]
+        suspects = {(subject, number) for subject, number in named if number not in read.get(subject, {})}
+        if len(suspects) == 1:
+            ((subject, number),) = suspects
+            found.setdefault(subject, set()).add(number)
+    return {subject: frozenset(numbers) for subject, numbers in found.items()}

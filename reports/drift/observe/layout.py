@@ -240,15 +240,13 @@ def _following(
     known: Mapping[Value, int],
     needed: float,
 ) -> dict[Value, int] | None:
-    """The number of each name at a place; None if too many samples have another one."""
-    numbers = dict(known)
-    allowed = len(samples) - needed
+    """The usual number of each name at a place; None if too many samples have another one."""
+    images: dict[Value, Counter[int]] = {}
     for sample in samples:
-        number = _number(sample, offset, width, order)
-        allowed -= numbers.setdefault(sample.values[name], number) != number
-        if allowed < 0:
-            return None
-    return numbers
+        images.setdefault(sample.values[name], Counter())[_number(sample, offset, width, order)] += 1
+    numbers = {value: known.get(value, counter.most_common(1)[0][0]) for value, counter in images.items()}
+    agreeing = sum(counter[numbers[value]] for value, counter in images.items())
+    return numbers if agreeing >= needed else None
 
 
 def _fillers(samples: Sequence[Sample], fields: Sequence[Place], size: int) -> Iterator[Filler]:
