@@ -10,7 +10,7 @@ from typing import Any, Final
 from fixturegen.vector import Vector
 from reports.drift.model import Aspect, Change, Example, Findings, Level, Levels, Side, Table, worst_of
 from reports.drift.observe.evidence import Evidence, shared
-from reports.drift.observe.keyreading import SERVER_OP
+from reports.drift.observe.keyreading import FIELDS, SERVER_OP
 from reports.drift.observe.keystring import PART_WORDS, KeyString
 from reports.drift.observe.observed import Observed
 from reports.drift.words import alike, count, value, verb
@@ -21,8 +21,6 @@ LONGEST: Final = 32
 """Characters of a spelling that a table shows whole."""
 SHOWN: Final = 12
 """Spellings that a table shows."""
-_FIELDS: Final[Mapping[str, tuple[str, ...]]] = {"tail": ("layer", "tags")}
-"""Role of a part to the members of the answer that it gives; other parts give the member of their name."""
 
 
 @dataclass(frozen=True)
@@ -93,7 +91,9 @@ def _role(
     if len(varied) != 1:
         return WHOLE if before.args == after.args or varied or _surrounded(after) else None
     (role,) = varied
-    return role if sides[0].get(role) == sides[1].get(role) else None
+    if sides[0].get(role) == sides[1].get(role):
+        return role
+    return WHOLE if before.args == after.args else None
 
 
 def _surrounded(vector: Vector) -> bool:
@@ -137,7 +137,7 @@ def _differing(role: str, before: Vector, after: Vector, old: Observed, new: Obs
 
 
 def _fields(role: str) -> tuple[str, ...]:
-    return () if role == WHOLE else _FIELDS.get(role, (role,))
+    return () if role == WHOLE else FIELDS.get(role, (role,))
 
 
 def _words(vector: Vector, fields: tuple[str, ...]) -> str:

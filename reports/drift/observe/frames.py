@@ -6,6 +6,7 @@ Kinds are ``request``, ``reply`` and ``metadata`` with a number of groups. A val
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final
@@ -293,7 +294,7 @@ def _reading(
     decoded: Sequence[Vector], layout: Layout
 ) -> tuple[dict[str, dict[int, Value]], dict[str, frozenset[int]], Stripping]:
     """What the decoder makes of numbers and of trailing zeros, and the numbers that it refuses."""
-    read: dict[str, dict[int, Value]] = {}
+    seen: dict[str, dict[int, Counter[Value]]] = {}
     stripped: set[Value] = set()
     kept: set[Value] = set()
     for vector in decoded:
@@ -305,11 +306,14 @@ def _reading(
         for name, number in numbers.items():
             answer = parts.get(name[: name.rfind(".") + 1], {})
             if subject_of(name) in SUBJECTS and subject_of(name) in answer:
-                read.setdefault(subject_of(name), {})[number] = answer[subject_of(name)]
+                seen.setdefault(subject_of(name), {}).setdefault(number, Counter())[answer[subject_of(name)]] += 1
         for prefix, part in parts.items():
             dims = [number for name, number in numbers.items() if name.startswith(prefix + "shape")]
             if len(dims) > 1 and dims[-1] == 0 and "shape" in part:
                 (kept if len(part["shape"]) == len(dims) else stripped).add(vector.ok["format"])
+    read = {
+        subject: {number: found.most_common(1)[0][0] for number, found in numbers.items()} for subject, numbers in seen.items()
+    }
     return read, _refused_numbers(decoded, layout, read), Stripping(frozenset(stripped), frozenset(kept - stripped))
 
 

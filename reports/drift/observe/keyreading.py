@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from types import MappingProxyType
 from typing import Any, Final, Literal
 
 from fixturegen.vector import Vector
@@ -15,6 +17,8 @@ Tags = Literal["refused", "kept", "lost"]
 
 BASES: Final[tuple[Base, ...]] = ("base 16", "base 10", "text")
 TAGS: Final[tuple[Tags, ...]] = ("kept", "refused", "lost")
+FIELDS: Final[Mapping[str, tuple[str, ...]]] = MappingProxyType({"tail": ("layer", "tags")})
+"""Role of a part to the members of a key that it gives; other parts give the member of their name."""
 SERVER_OP: Final = "parse_key_as_server"
 
 
@@ -30,26 +34,21 @@ class KeyReader:
     layers: bool
     """A first part behind the fixed ones that is all digits is a layer."""
     tags: Tags
-    reproduced: int = 0
-    """How many of the captured texts this reader reads as the real one does."""
-    asked: int = 0
-
-    @property
-    def faithful(self) -> bool:
-        """It reads every captured text as the real reader does."""
-        return self.asked > 0 and self.reproduced == self.asked
+    exceptions: Mapping[tuple[str, str], Mapping[str, Any] | None] = field(default_factory=dict)
+    """Role and text of a part that the real reader reads against these rules, to what it makes of it; None for a refusal."""
 
     def read(self, text: str) -> dict[str, Any] | None:
         """The key that a text names, in the form of the client protocol; None if it is refused."""
-        words = text.strip().split(self.strings.separator)
-        fixed = self.strings.parts
-        if len(words) < len(fixed):
+        parts = self.strings.split(text)
+        if parts is None:
             return None
         found: dict[str, Any] = {"dtype": None, "fmt": None, "layer": None, "tags": []}
         try:
-            for role, word in zip(fixed, words, strict=False):
-                found.update(self._part(role, word))
-            found.update(self._tail(words[len(fixed) :]))
+            for role, word in parts.items():
+                exception = self.exceptions.get((role, word), {})
+                if exception is None:
+                    return None
+                found.update(exception or (self._tail(word) if role == "tail" else self._part(role, word)))
         except (ValueError, KeyError):
             return None
         return found
@@ -76,9 +75,9 @@ class KeyReader:
             return {}
         return {role: word}
 
-    def _tail(self, words: Sequence[str]) -> dict[str, Any]:
+    def _tail(self, text: str) -> dict[str, Any]:
         found: dict[str, Any] = {}
-        rest = list(words)
+        rest = text.split(self.strings.separator)[1:]
         if rest and self.layers and rest[0].isdigit():
             found["layer"] = int(rest.pop(0))
         tags: dict[str, str] = {}
@@ -101,9 +100,24 @@ def infer_key_reader(vectors: Sequence[Vector], strings: KeyString | None) -> Ke
         KeyReader(strings, base, dtypes, layers, tags) for base, layers, tags in itertools.product(BASES, (True, False), TAGS)
     ]
     counts = [sum(reads_alike(candidate, vector) for vector in vectors) for candidate in candidates]
-    best = counts.index(max(counts))
-    found = candidates[best]
-    return KeyReader(strings, found.base, dtypes, found.layers, found.tags, counts[best], len(vectors))
+    found = candidates[counts.index(max(counts))]
+    return replace(found, exceptions=dict(_exceptions(found, vectors)))
+
+
+def _exceptions(reader: KeyReader, vectors: Sequence[Vector]) -> Iterator[tuple[tuple[str, str], Mapping[str, Any] | None]]:
+    """What the reader gets wrong, by the one part of the text that differs from most texts."""
+    counts: dict[str, Counter[str]] = {}
+    for vector in vectors:
+        for role, part in (reader.strings.split(vector.args["text"]) or {}).items():
+            counts.setdefault(role, Counter())[part] += 1
+    usual = {role: counter.most_common(1)[0][0] for role, counter in counts.items()}
+    for vector in vectors:
+        parts = reader.strings.split(vector.args["text"])
+        odd = [part for part in (parts or {}).items() if usual[part[0]] != part[1]]
+        if len(odd) == 1 and not reads_alike(reader, vector):
+            role = odd[0][0]
+            made = None if vector.ok is None else {name: vector.ok["key"].get(name) for name in FIELDS.get(role, (role,))}
+            yield odd[0], made
 
 
 def reads_alike(reader: KeyReader, vector: Vector) -> bool:

@@ -98,12 +98,12 @@ class KeyString:
         return None if None in found else self.separator.join(part for part in found if part is not None)
 
     def split(self, text: str) -> dict[str, str] | None:
-        """A key string by role, what follows as ``tail``; None if it has too few parts."""
+        """A key string by role, what follows as ``tail`` with the separator in front; None if it has too few parts."""
         words = text.strip().split(self.separator)
         if len(words) < len(self.parts):
             return None
         found = dict(zip(self.parts, words, strict=False))
-        return {**found, "tail": self.separator.join(words[len(self.parts) :])}
+        return {**found, "tail": "".join(self.separator + word for word in words[len(self.parts) :])}
 
     def _hash(self, value: Mapping[str, str]) -> str | None:
         if "text" in value:
