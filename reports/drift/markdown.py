@@ -55,7 +55,10 @@ def _change(number: int, change: Change, drift: Drift) -> Iterator[str]:
     yield f"{', '.join(f'{role.value} {change.levels[role].word}' for role in Role)}. {_plain(' '.join(change.detail))}".rstrip()
     if change.table:
         yield ""
-        yield from _table(change.table.headings, [tuple(_code(cell) for cell in row) for row in change.table.rows])
+        yield from _table(
+            [_plain(heading) for heading in change.table.headings],
+            [tuple(_code(cell) for cell in row) for row in change.table.rows],
+        )
     yield from ("", f"What to do: {_plain(change.must)}")
     for example in change.examples:
         yield ""

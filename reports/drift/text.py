@@ -38,7 +38,7 @@ def drift_lines(drift: Drift, width: int, concern: str = "") -> list[Text]:
     if concern:
         lines += [Text(), *wrap(Text(escape(concern), style="bold"), width)]
     if drift.notes:
-        lines += [Text(), Text("What the captures cannot show, and what nobody sees on the wire", style="bold")]
+        lines += [Text(), *wrap(Text("What the captures cannot show, and what nobody sees on the wire", style="bold"), width)]
         for note in drift.notes:
             lines += labelled("-", escape(note), width, by=2, column=5)
     return lines
@@ -114,7 +114,7 @@ def _overview(changes: Sequence[Change], width: int) -> list[Text]:
         for role in Role:
             level = change.levels[role]
             cells.append((level.word if level else "-").ljust(COLUMN), STYLES[level])
-        title = wrap(escape(change.title), max(30, width - cells.cell_len))
+        title = wrap(escape(change.title), max(16, width - cells.cell_len))
         lines += [Text.assemble(cells, title[0]), *indent(title[1:], cells.cell_len)]
     return lines
 
@@ -136,7 +136,7 @@ def _change(number: int, change: Change, drift: Drift, width: int) -> Iterator[T
 
 def _table(table: Table) -> list[Text]:
     sides: list[Literal["left", "right"]] = ["left"] * len(table.headings)
-    heading = tuple(Text(cell, style="dim") for cell in table.headings)
+    heading = tuple(Text(escape(cell), style="dim") for cell in table.headings)
     rows = [tuple(Text(escape(cell)) for cell in row) for row in table.rows]
     return indent(columns([heading, *rows], sides), 3)
 

@@ -5,10 +5,10 @@ import random
 from dataclasses import replace
 
 import pytest
+from future_captures import BASE, REFUSED, Future, captured
 
 from fixturegen.vector import Step
 from reports.drift.model import Level
-from tests.reports.drift.conftest import BASE, REFUSED, Future, captured
 
 OPERATIONS = sorted(captured().vectors)
 

@@ -2,8 +2,9 @@
 
 import struct
 
+from future_captures import heard
+
 from reports.drift.model import Aspect, Level, Levels
-from tests.reports.drift.conftest import heard
 
 OK = struct.pack("<9i", 200, 0, 1, 2, 0, 0, 0, 0, 0).hex()
 

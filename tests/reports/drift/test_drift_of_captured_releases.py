@@ -1,13 +1,15 @@
 """What the captured releases did, said as the corpus shows it."""
 
+from dataclasses import replace
+
 import pytest
+from future_captures import captured
 
 from fixturegen.corpus import captured_releases
 from reports.drift.compare import compare
 from reports.drift.history import history
 from reports.drift.model import Aspect, Level, Levels
 from reports.drift.observe.observed import observe
-from tests.reports.drift.conftest import captured
 
 ALL_BREAK = Levels.all(Level.BREAKING)
 CLIENTS_BREAK = Levels.clients(Level.BREAKING)
@@ -70,7 +72,8 @@ def test_0_4_6_folds_digests_to_their_first_8_bytes_and_leaves_builtin_keys_alon
     drift = between("0.4.5", "0.4.6")
     (change,) = drift.changes
     assert change.title == (
-        "Digests (hashes that are bytes): the first 8 bytes as a big-endian integer go into the chain and into the key, not all bytes"
+        "Digests (hashes that are bytes): the first 8 bytes as a big-endian integer go into the chain and into the key, "
+        "not all bytes"
     )
     assert change.levels == CLIENTS_BREAK
     assert "keys made with integer hashes stay as they are" in change.must
@@ -151,8 +154,6 @@ def test_formats_are_generations_of_the_header_numbers(everything):
 
 def test_layouts_that_a_release_in_between_could_not_be_asked_are_compared_across_it():
     """0.4.3 holds no layouts; 0.4.2 and 0.4.4 do, and a difference between those must not fall through."""
-    from dataclasses import replace
-
     first, gap, last = captured("0.4.2"), captured("0.4.3"), captured("0.4.4")
     vectors = [
         replace(vector, outcome={"ok": {**vector.ok, "bytes": {"hex": "00"}}})
@@ -162,7 +163,7 @@ def test_layouts_that_a_release_in_between_could_not_be_asked_are_compared_acros
     changed = replace(last, vectors={**last.vectors, "pack_layout": vectors})
     found = history([observe(first), observe(gap), observe(changed)])
     layouts = [change for change in found.drifts[1].changes if change.aspect is Aspect.LAYOUTS]
-    assert [change.title for change in layouts] == [
-        f"The bytes of a payload differ: {len(first.vectors['pack_layout'])} of {len(first.vectors['pack_layout'])} captured inputs "
-        "(against 0.4.2, the last with captures of it)"
-    ]
+    number = len(first.vectors["pack_layout"])
+    counts = f"{number} of {number} captured inputs"
+    (change,) = layouts
+    assert change.title == f"The bytes of a payload differ: {counts} (against 0.4.2, the last with captures of it)"

@@ -2,8 +2,9 @@
 
 import hashlib
 
+from future_captures import REFUSED
+
 from reports.drift.model import Aspect, Level, Levels
-from tests.reports.drift.conftest import REFUSED
 
 CLIENTS_BREAK = Levels.clients(Level.BREAKING)
 

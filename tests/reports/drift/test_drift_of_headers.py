@@ -4,10 +4,10 @@ import hashlib
 import struct
 
 import pytest
+from future_captures import REFUSED, encoded, hex_outcome
 
 from fixturegen.vector import patterned
 from reports.drift.model import Aspect, Level, Levels
-from tests.reports.drift.conftest import REFUSED, encoded, hex_outcome
 
 ALL_BREAK = Levels.all(Level.BREAKING)
 
@@ -55,10 +55,8 @@ def test_conversations_in_the_old_layout_are_a_consequence_not_changes_of_answer
         .retold(silence)
         .drift()
     )
-    answered = sum(step.do == "receive" and step.values["got"]["bytes"] != "" for t in future.corpus.transcripts for step in t.steps
-                   if "bytes" in step.values.get("got", {}))  # fmt: skip
-    assert answered > 100
-    assert any("conversations with a server go another way because of the changes above" in note for note in drift.notes)
+    note = next(note for note in drift.notes if "go another way because of the changes above" in note)
+    assert int(note.partition(" ")[0]) > 100
 
 
 def test_what_decoders_of_a_new_layout_take_is_said_to_be_unknown(future):

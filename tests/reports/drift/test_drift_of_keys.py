@@ -3,9 +3,9 @@
 import re
 
 import pytest
+from future_captures import REFUSED, encoded, heard, hex_outcome
 
 from reports.drift.model import Aspect, Level, Levels
-from tests.reports.drift.conftest import REFUSED, encoded, heard, hex_outcome
 
 
 def retexted(change):

@@ -2,8 +2,9 @@
 
 import struct
 
+from future_captures import REFUSED, encoded, heard, hex_outcome
+
 from reports.drift.model import Aspect, Level, Levels
-from tests.reports.drift.conftest import REFUSED, encoded, heard, hex_outcome
 
 DTYPE = 12
 COMMAND = 0

@@ -3,10 +3,12 @@
 from dataclasses import replace
 
 import pytest
+from future_captures import REFUSED, Future, captured
 
 from fixturegen.vector import Vector
+from reports.drift.compare import compare
 from reports.drift.model import Aspect, Level, Levels
-from tests.reports.drift.conftest import REFUSED, Future, captured
+from reports.drift.observe.observed import observe
 
 
 @pytest.mark.parametrize(
@@ -57,9 +59,6 @@ def test_an_operation_that_is_unknown_here_is_compared_answer_by_answer(future, 
 
 
 def _drift(old, new):
-    from reports.drift.compare import compare
-    from reports.drift.observe.observed import observe
-
     manifest = replace(new.corpus.manifest, release="9.9.9")
     return compare(observe(old.corpus), observe(replace(new.corpus, manifest=manifest)))
 
