@@ -97,7 +97,7 @@ def worst_of(levels: Iterable[Levels]) -> Levels:
 
 @dataclass(frozen=True)
 class Side:
-    """One half of an example: what a capture says, in words, and the bytes if there are any."""
+    """One half of an example: what a capture says, in words, and the bytes that were written or that were to be read."""
 
     text: str
     data: bytes | None = None

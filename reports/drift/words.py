@@ -52,15 +52,16 @@ def value(found: Any) -> str:
 
 
 def outcome(vector: Vector) -> Side:
-    """What a capture says about one input."""
+    """What a capture says about one input; for decoders with the bytes that went in."""
+    given = bytes.fromhex(vector.args["bytes"]["hex"]) if vector.op.startswith("decode_") else None
     if vector.ok is None:
-        return Side(clip(vector.refusal, LONGEST_VALUE))
+        return Side(clip(vector.refusal, LONGEST_VALUE), given)
     if set(vector.ok) == {"bytes"}:
         data = bytes.fromhex(vector.ok["bytes"]["hex"])
         return Side(count(len(data), "byte"), data)
     if set(vector.ok) == {"text"}:
         return Side(value(vector.ok["text"]))
-    return Side(clip(json.dumps(dict(vector.ok), ensure_ascii=False), LONGEST_VALUE))
+    return Side(clip(json.dumps(dict(vector.ok), ensure_ascii=False), LONGEST_VALUE), given)
 
 
 def ranges(numbers: Sequence[int]) -> str:
