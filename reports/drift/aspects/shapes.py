@@ -35,7 +35,7 @@ def _ranks(old: Observed, new: Observed, pairs: list[tuple[Frames, Frames]]) -> 
             Aspect.SHAPES,
             f"Shapes of {ranges(more)} dimensions can be written: they are padded with zeros to {dims}",
             Levels(Level.ADDITIVE, Level.ADDITIVE, Level.NONE),
-            f"Nothing to keep storing shapes of {dims} dimensions; write zeros behind a shorter shape, and expect them when loading.",
+            f"Nothing to keep storing {dims} dimensions; write zeros behind a shorter shape, and expect them on loading.",
             _rank_examples(old, new, more),
             evidence=sum(1 for _ in _of_rank(new, more)),
         )
