@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Final
 
 from fixturegen.vector import Vector
-from reports.drift.aspects import answers, chunks, direct, headers, keys, numbers, readings, shapes
+from reports.drift.aspects import answers, chunks, deployments, direct, headers, keys, numbers, readings, shapes
 from reports.drift.aspects.answers import Difference, answer_words
 from reports.drift.model import Aspect, Change, Drift, Example, Level, Levels, Side, in_order
 from reports.drift.observe.evidence import shared
@@ -35,6 +35,7 @@ _UNEXPLAINED_LEVELS: Final[Mapping[str, Levels]] = {
     "encode_metadata": Levels.clients(Level.BREAKING),
     "chain_inputs": Levels.clients(Level.BREAKING),
     "chunk_keys": Levels.clients(Level.BREAKING),
+    "deployment_keys": Levels.clients(Level.BREAKING),
 }
 """Levels of what no rule explains; everything that is not here breaks everybody."""
 
@@ -42,7 +43,7 @@ _UNEXPLAINED_LEVELS: Final[Mapping[str, Levels]] = {
 def compare(one: Observed, other: Observed) -> Drift:
     """What changed on the wire from one captured release to another."""
     found = [rule(one, other) for rule in (headers.compare, numbers.compare, shapes.compare, keys.compare, readings.compare)]
-    found += [chunks.compare(one, other), direct.compare(one, other)]
+    found += [rule(one, other) for rule in (chunks.compare, deployments.compare, direct.compare)]
     answered, elsewhere = answers.compare(one, other)
     found.append(answered)
     changes = [change for findings in found for change in findings.changes]

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from fixturegen.vector import MASKED, Vector
+from reports.drift.aspects.deployments import key_examples
 from reports.drift.model import Aspect, Change, Example, Findings, Level, Levels, Side
 from reports.drift.observe.chain import Chain, builtin_keys, key_hash
 from reports.drift.observe.evidence import shared
@@ -125,7 +126,7 @@ def _chain(old: Observed, new: Observed, one: Chain, other: Chain, tally: _Tally
             f"Hash {other.input}; every chunk key changes, so that nothing stored by a client of {old.release} is found."
             if other.third or other.text_chain
             else f"Find out what {new.release} hashes: its capture does not show it ({other.refused or 'no chain_inputs'}).",
-            _step_examples(old, new) or _key_examples(_pairs(old, new)),
+            (*(_step_examples(old, new) or _key_examples(_pairs(old, new))), *key_examples(old, new)),
             detail=tuple(_hash_sentences(new, tally)),
             evidence=len(tally.differ) + tally.masked + tally.other_algorithm,
         )
@@ -140,7 +141,7 @@ def _chain(old: Observed, new: Observed, one: Chain, other: Chain, tally: _Tally
             f"With a hash function that returns bytes, take of each digest {folds[0][1]}, "
             + " and ".join(_FOLD_WORDS[part] for *_, part in folds)
             + ("; keys made with integer hashes stay as they are." if tally.equal and not tally.differ else "."),
-            _step_examples(old, new),
+            (*_step_examples(old, new), *key_examples(old, new)),
             detail=tuple(_hash_sentences(new, tally)),
             evidence=sum(a.outcome != b.outcome for a, b in shared(old.evidence, new.evidence, "chain_inputs")),
         )

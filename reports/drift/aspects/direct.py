@@ -14,7 +14,7 @@ from reports.drift.words import alike, count, listing, outcome, value, verb
 UNDERSTOOD: Final = frozenset(
     {
         "encode_request", "decode_request", "encode_reply", "decode_reply", "encode_metadata", "decode_metadata",
-        "format_key", "parse_key", "parse_key_as_server", "chain_inputs", "chunk_keys", "defaults",
+        "format_key", "parse_key", "parse_key_as_server", "chain_inputs", "chunk_keys", "deployment_keys", "defaults",
     }
 )  # fmt: skip
 """Operations that other modules, or this one by name, take apart."""
