@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from fixturegen.vector import MASKED, Vector
-from reports.drift.model import Aspect, Change, Example, Findings, Level, Levels, Side
-from reports.drift.observe.evidence import shared
+from reports.drift.model import Aspect, Change, Example, Findings, Level, Levels, Side, Table
+from reports.drift.observe.evidence import refusal, shared
 from reports.drift.observe.keystring import PART_WORDS, REFUSED
 from reports.drift.observe.observed import Observed
 from reports.drift.words import count, listing, outcome, value, verb
@@ -16,7 +16,7 @@ from reports.drift.words import count, listing, outcome, value, verb
 OP: Final = "deployment_keys"
 PART_OF_KEY: Final = ("dtype", "fmt")
 """Arguments that only say which parts a key of the release has."""
-COMPARED: Final = ("model", "world_size", "worker_id", "tail")
+COMPARED: Final = ("model", "world_size", "worker_id", "dtype", "tail")
 """Parts of a key that must stay, whatever the key string looks like."""
 
 Pair = tuple[Vector, Vector]
@@ -28,7 +28,7 @@ Consequence = Callable[[Observed, Observed, Pair], bool]
 class _Tally:
     """Pairs of vectors by what differs in them."""
 
-    functions: dict[tuple[str, str], list[Pair]] = field(default_factory=dict)
+    functions: list[Pair] = field(default_factory=list)
     starts: list[Pair] = field(default_factory=list)
     cuts: list[Pair] = field(default_factory=list)
     hashes: list[Pair] = field(default_factory=list)
@@ -43,8 +43,7 @@ def compare(old: Observed, new: Observed) -> Findings:
     for before, after in shared(old.evidence, new.evidence, OP):
         if _question(before) != _question(after):
             asked_otherwise += 1
-        elif before.outcome != after.outcome:
-            _sort(tally, old, new, before, after)
+        elif before.outcome != after.outcome and _sort(tally, old, new, before, after):
             seen.add(after.id)
     found = Findings(accounted=seen)
     found.add(list(_changes(old, new, tally)))
@@ -54,7 +53,7 @@ def compare(old: Observed, new: Observed) -> Findings:
         number = len({after.id for _, after in consequences})
         names = listing(dict.fromkeys(after.id for _, after in consequences), 3)
         found.notes.append(
-            f"{count(number, 'deployment')} (a vLLM, an algorithm, a seed) {verb(number, 'gets', 'get')} other keys because of the "
+            f"{count(number, 'deployment')} (vLLM, algorithm and seed) {verb(number, 'gets', 'get')} other keys because of the "
             f"changes above: {names}."
         )
     if asked_otherwise:
@@ -78,24 +77,30 @@ def _question(vector: Vector) -> dict[str, Any]:
     return {name: given for name, given in vector.args.items() if name not in PART_OF_KEY}
 
 
-def _sort(tally: _Tally, old: Observed, new: Observed, before: Vector, after: Vector) -> None:
+def _sort(tally: _Tally, old: Observed, new: Observed, before: Vector, after: Vector) -> bool:
+    """Put a pair where its difference belongs; False if there is no place for it."""
     pair = (before, after)
     if before.ok is None or after.ok is None:
         if before.ok is not after.ok:
             (tally.refused if after.ok is None else tally.answered).append(pair)
-        return
+        return before.ok is not after.ok
     if (before.ok["function"], before.ok["returns"]) != (after.ok["function"], after.ok["returns"]):
-        tally.functions.setdefault((_function(before.ok), _function(after.ok)), []).append(pair)
-        return
+        tally.functions.append(pair)
+        return True
     if _ranges(before.ok) != _ranges(after.ok):
         tally.cuts.append(pair)
-        return
+        return True
+    placed = True
     if not _same(before.ok["none_hash"], after.ok["none_hash"]) or not _same(before.ok["start"], after.ok["start"]):
         tally.starts.append(pair)
     elif any(not _same(one, other) for one, other in zip(_hashes(old, before), _hashes(new, after), strict=True)):
         tally.hashes.append(pair)
-    for role in _other_parts(old, new, before, after):
+    else:
+        placed = False
+    parts = _other_parts(old, new, before, after)
+    for role in parts:
         tally.parts.setdefault(role, []).append(pair)
+    return placed or bool(parts)
 
 
 def _function(ok: Mapping[str, Any]) -> str:
@@ -137,11 +142,12 @@ def _other_parts(old: Observed, new: Observed, before: Vector, after: Vector) ->
     if not (old.strings and new.strings and before.ok and after.ok):
         return []
     found: dict[str, None] = {}
+    compared = [role for role in COMPARED if role != "dtype" or old.strings.dtypes == new.strings.dtypes]
     for one, other in zip(_keys(before.ok), _keys(after.ok), strict=True):
         left = old.strings.split(one) if isinstance(one, str) else None
         right = new.strings.split(other) if isinstance(other, str) else None
         if left and right:
-            found.update(dict.fromkeys(role for role in COMPARED if role in left and role in right and left[role] != right[role]))
+            found.update(dict.fromkeys(role for role in compared if role in left and role in right and left[role] != right[role]))
     return list(found)
 
 
@@ -162,15 +168,9 @@ def _by_digests(old: Observed, new: Observed, pair: Pair) -> bool:
 
 def _changes(old: Observed, new: Observed, tally: _Tally) -> Iterator[Change]:
     breaking = Levels.clients(Level.BREAKING)
-    for (one, other), pairs in tally.functions.items():
-        yield Change(
-            Aspect.CHUNKS,
-            f"Deployments hash with {other}, not with {one}: {_surroundings(pairs)}",
-            breaking,
-            f"Use {other} in these surroundings; no key of {old.release} is found there.",
-            (_example(pairs[0]),),
-            evidence=len(pairs),
-        )
+    lookups = [*tally.functions, *(pair for pair in tally.refused if not _by_digests(old, new, pair))]
+    if lookups:
+        yield _lookups(old, new, lookups)
     more = Levels.clients(Level.ADDITIVE)
     same = "get other chunk hashes from the same function and start"
     fresh = f"get keys that {old.release} could not make"
@@ -178,7 +178,6 @@ def _changes(old: Observed, new: Observed, tally: _Tally) -> Iterator[Change]:
         (tally.starts, _by_chain, "start from another hash", breaking, f"Start the chain as {new.release} does"),
         (tally.hashes, _by_chain, same, breaking, f"Find out how {new.release} hashes"),
         (tally.cuts, _never, "get other chunks or layers", breaking, f"Cut tokens as {new.release} does"),
-        (tally.refused, _by_digests, "get no keys any more", breaking, "Do not use these surroundings"),
         (tally.answered, _by_digests, fresh, more, "Nothing to keep working"),
     )
     for pairs, consequence, what, levels, must in rows:
@@ -194,14 +193,58 @@ def _changes(old: Observed, new: Observed, tally: _Tally) -> Iterator[Change]:
             )
     for role, pairs in tally.parts.items():
         word = PART_WORDS.get(role, role)
+        one, other = (_first_part(observed, vector, role) for observed, vector in zip((old, new), pairs[0], strict=True))
         yield Change(
             Aspect.CHUNKS,
-            f"Another {word} in the keys of {count(len(pairs), 'captured deployment')}: {_surroundings(pairs)}",
+            f"Another {word} in keys ({one} -> {other}): {_surroundings(pairs)}",
             breaking,
             f"Write the {word} into keys as {new.release} does in these surroundings.",
             (_example(pairs[0]),),
             evidence=len(pairs),
         )
+
+
+def _first_part(observed: Observed, vector: Vector, role: str) -> str:
+    keys = [key for key in _keys(vector.ok or {"chunks": []}) if isinstance(key, str)]
+    parts = observed.strings.split(keys[0]) if observed.strings and keys else None
+    return (parts or {}).get(role) or "none"
+
+
+def _lookups(old: Observed, new: Observed, pairs: Sequence[Pair]) -> Change:
+    """Which function deployments find: one change, because lmcache looks them all up in one place."""
+    lost = sum(after.ok is None for _, after in pairs)
+    total = sum(1 for _ in shared(old.evidence, new.evidence, OP))
+    others = len(pairs) - lost
+    parts = [f"{others} of {total} captured deployments hash with another function"] if others else []
+    parts += (
+        [f"{lost} get no keys any more" if others else f"{lost} of {total} captured deployments get no keys any more"]
+        if lost
+        else []
+    )
+    return Change(
+        Aspect.CHUNKS,
+        ", ".join(parts),
+        Levels.clients(Level.BREAKING),
+        f"Use the function that the table names for your vLLM and algorithm; no key of {old.release} is found there.",
+        (_example(pairs[0]),),
+        table=Table(("algorithm", "beside", "seed", old.release, new.release), tuple(_lookup_rows(pairs))),
+        evidence=len(pairs),
+    )
+
+
+def _lookup_rows(pairs: Sequence[Pair]) -> Iterator[tuple[str, ...]]:
+    """Surroundings with both functions; seeds that make no difference on one row."""
+    seeds: dict[tuple[str, ...], dict[str, None]] = {}
+    for before, after in pairs:
+        args = after.args
+        row = (args["algorithm"], _vllm(args), *(_found(vector) for vector in (before, after)))
+        seeds.setdefault(row, {})[args["seed"] or "unset"] = None
+    for (algorithm, vllm, one, other), found in seeds.items():
+        yield algorithm, vllm, ", ".join(found), one, other
+
+
+def _found(vector: Vector) -> str:
+    return refusal(vector) or _function(vector.answer)
 
 
 def _never(old: Observed, new: Observed, pair: Pair) -> bool:
@@ -215,10 +258,14 @@ def _surroundings(pairs: Sequence[Pair]) -> str:
 
 
 def _beside(args: Mapping[str, Any]) -> str:
-    vllm = "no vLLM" if args["vllm"] is None else f"vLLM {args['vllm']}"
-    partly = "" if args["vllm"] is None or args["kv_cache_utils"] else " without kv_cache_utils"
     mla = ", MLA" if args["mla"] else ""
-    return f"{args['algorithm']} with {vllm}{partly}, seed {args['seed'] or 'unset'}{mla}"
+    return f"{args['algorithm']} beside {_vllm(args)}, seed {args['seed'] or 'unset'}{mla}"
+
+
+def _vllm(args: Mapping[str, Any]) -> str:
+    if args["vllm"] is None:
+        return "no vLLM"
+    return f"vLLM {args['vllm']}{'' if args['kv_cache_utils'] else ' without kv_cache_utils'}"
 
 
 def _example(pair: Pair) -> Example:
