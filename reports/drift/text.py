@@ -21,7 +21,8 @@ SHOWN_BYTES: Final = 40
 """Bytes of an example that are shown."""
 COLUMN: Final = 13
 NAME_WIDTH: Final = 17
-LABEL_WIDTH: Final = 44
+LABEL_WIDTHS: Final = (32, 44)
+"""The narrowest and the widest column of labels in the table of the history."""
 
 
 def drift_lines(drift: Drift, width: int, concern: str = "") -> list[Text]:
@@ -163,29 +164,31 @@ def shown_bytes(data: bytes) -> str:
 
 def _grid(history: History, width: int) -> Iterator[Text]:
     """Generations down the side, groups of releases along the top; more groups than fit go into further tables."""
-    room = max(4, (width - NAME_WIDTH - LABEL_WIDTH) // _CELL)
+    narrowest, widest = LABEL_WIDTHS
+    label = min(widest, max(narrowest, width - NAME_WIDTH - _CELL * len(history.groups)))
+    room = max(4, (width - NAME_WIDTH - label) // _CELL)
     for start in range(0, len(history.groups), room):
         chosen = range(start, min(start + room, len(history.groups)))
         if start:
             yield Text()
-        yield from _heading(history, chosen)
+        yield from _heading(history, chosen, label)
         previous = None
         for generation in history.generations:
             if set(generation.groups) & set(chosen):
                 name = generation.aspect.value if generation.aspect is not previous else ""
                 previous = generation.aspect
-                yield from _row(name, generation, chosen)
+                yield from _row(name, generation, chosen, label)
 
 
 _CELL: Final = 4
 
 
-def _heading(history: History, chosen: range) -> list[Text]:
+def _heading(history: History, chosen: range, label: int) -> list[Text]:
     """The first and last release of each group, split at the second dot so that columns stay narrow."""
     cells = [_column(history.groups[index].first, history.groups[index].last) for index in chosen]
     depth = max(len(cell) for cell in cells)
     rows = [[cell[line] if line < len(cell) else "" for cell in cells] for line in range(depth)]
-    return [Text(" " * (NAME_WIDTH + LABEL_WIDTH) + "".join(word.rjust(_CELL) for word in row), style="dim") for row in rows]
+    return [Text(" " * (NAME_WIDTH + label) + "".join(word.rjust(_CELL) for word in row), style="dim") for row in rows]
 
 
 def _column(first: str, last: str) -> list[str]:
@@ -198,14 +201,14 @@ def _split(release: str) -> list[str]:
     return [".".join(parts[:2]), *("." + part for part in parts[2:])]
 
 
-def _row(name: str, generation: Generation, chosen: range) -> Iterator[Text]:
-    labels = wrap(escape(generation.label), LABEL_WIDTH - 2)[:2]
+def _row(name: str, generation: Generation, chosen: range, label: int) -> Iterator[Text]:
+    labels = wrap(escape(generation.label), label - 2)[:2]
     marks = Text()
     for index in chosen:
         level = generation.level
         first = index == generation.groups[0]
         mark = "." if index not in generation.groups else ("o" if level is None else MARKS[level]) if first else "="
         marks.append(mark.rjust(_CELL), STYLES[level or Level.NONE] if first else "dim" if mark == "." else "")
-    yield Text.assemble((name.ljust(NAME_WIDTH), "bold"), labels[0], " " * (LABEL_WIDTH - labels[0].cell_len), marks)
+    yield Text.assemble((name.ljust(NAME_WIDTH), "bold"), labels[0], " " * (label - labels[0].cell_len), marks)
     for more in labels[1:]:
         yield Text.assemble(" " * NAME_WIDTH, more)

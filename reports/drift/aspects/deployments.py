@@ -128,12 +128,12 @@ def _hashes(observed: Observed, vector: Vector) -> list[Any]:
     return found
 
 
-def _number(observed: Observed, text: str) -> int | str:
-    """A hash as a number, so that decimal and hexadecimal make no difference."""
+def _number(observed: Observed, text: Any) -> Any:
+    """A hash as a number, so that decimal and hexadecimal make no difference; anything else as it is."""
     base = 10 if observed.strings and observed.strings.integers == "in decimal" else 16
     try:
         return int(text, base)
-    except ValueError:
+    except (TypeError, ValueError):
         return text
 
 

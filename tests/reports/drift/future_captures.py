@@ -1,5 +1,6 @@
 """Captures of a release that does not exist: a captured one, changed as its successor might be."""
 
+import functools
 import struct
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -8,7 +9,7 @@ from typing import Any
 from fixturegen.corpus import Corpus, load_corpus
 from fixturegen.vector import Step, Transcript, Vector
 from reports.drift.compare import compare
-from reports.drift.observe.observed import observe
+from reports.drift.observe.observed import Observed, observe
 from wire.release import Release
 
 BASE = "0.5.6"
@@ -18,6 +19,11 @@ REFUSED = {"error": {"type": "ValueError", "message": "refused"}}
 
 def captured(release: str = BASE) -> Corpus:
     return load_corpus(Release.parse(release))
+
+
+@functools.lru_cache(maxsize=64)
+def observed(release: str = BASE) -> Observed:
+    return observe(captured(release))
 
 
 @dataclass(frozen=True)
@@ -46,7 +52,7 @@ class Future:
     def drift(self, base: str = BASE):
         """What changed since the base."""
         manifest = replace(self.corpus.manifest, release=FUTURE)
-        return compare(observe(captured(base)), observe(replace(self.corpus, manifest=manifest)))
+        return compare(observed(base), observe(replace(self.corpus, manifest=manifest)))
 
 
 Retelling = Callable[[Transcript, int, dict[str, Any]], dict[str, Any] | None]

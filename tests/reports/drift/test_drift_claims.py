@@ -1,19 +1,18 @@
 """What a drift means for a client that says which releases it is right for."""
 
 import pytest
-from future_captures import captured
+from future_captures import observed
 
 from fixturegen.corpus import captured_releases
 from reports.drift.claims import Claims, concern
 from reports.drift.compare import compare
 from reports.drift.model import Level
-from reports.drift.observe.observed import observe
 from wire.errors import UnknownReleaseError
 from wire.release import Release
 
 
 def between(old, new):
-    return compare(observe(captured(str(old))), observe(captured(str(new))))
+    return compare(observed(str(old)), observed(str(new)))
 
 
 def about(claims, old, new):

@@ -6,7 +6,7 @@ import re
 from dataclasses import replace
 
 import pytest
-from future_captures import captured
+from future_captures import observed
 from jsonschema import Draft202012Validator
 
 from reports.drift.compare import compare
@@ -14,7 +14,6 @@ from reports.drift.document import document_text, drift_document, drift_schema, 
 from reports.drift.history import history
 from reports.drift.markdown import drift_markdown, history_markdown
 from reports.drift.model import Aspect, Change, Drift, Example, Level, Levels, Role, Side, Table
-from reports.drift.observe.observed import observe
 from reports.drift.page import drift_page, history_page
 from reports.drift.text import drift_lines, history_lines
 from reports.terminal import make_console, show
@@ -24,12 +23,12 @@ NASTY = "</code><script>alert(1)</script>|`a`\x1b[31m\u202e"
 
 @pytest.fixture(scope="module")
 def drift():
-    return compare(observe(captured("0.3.2")), observe(captured("0.3.3")))
+    return compare(observed("0.3.2"), observed("0.3.3"))
 
 
 @pytest.fixture(scope="module")
 def short_history():
-    return history([observe(captured(release)) for release in ("0.3.1", "0.3.2", "0.3.3", "0.3.4", "0.3.5")])
+    return history([observed(release) for release in ("0.3.1", "0.3.2", "0.3.3", "0.3.4", "0.3.5")])
 
 
 @pytest.fixture
@@ -104,9 +103,9 @@ def test_text_shows_an_example_with_both_sides(drift):
 
 
 def test_text_of_no_change_says_on_what_grounds():
-    drift = compare(observe(captured("0.5.5")), observe(captured("0.5.6")))
+    drift = compare(observed("0.5.5"), observed("0.5.6"))
     text = " ".join(text_of(drift_lines(drift, 100)).split())
-    assert "Nothing changed on the wire: 901 inputs and conversations were captured from both releases" in text
+    assert f"Nothing changed on the wire: {drift.compared} inputs and conversations were captured from both releases" in text
 
 
 def test_text_shows_what_a_capture_holds_without_letting_it_act(nasty_drift):
@@ -125,7 +124,7 @@ def test_the_table_of_the_history_fits_the_terminal(short_history, width):
 def test_all_captured_releases_fit_one_table_of_120_columns():
     from fixturegen.corpus import captured_releases
 
-    found = history([observe(captured(str(release))) for release in captured_releases()])
+    found = history([observed(str(release)) for release in captured_releases()])
     lines = [line.plain for line in history_lines(found, 120)]
     assert max(map(len, lines)) <= 120
     row = next(line for line in lines if line.startswith("request header"))
