@@ -23,6 +23,7 @@ RELEVANT: Final[Mapping[str, frozenset[Aspect]]] = {
     "format_key": frozenset({Aspect.KEY_STRING}),
     "chain_inputs": frozenset({Aspect.CHUNK_CHAIN}),
     "chunk_keys": frozenset({Aspect.CHUNK_CHAIN, Aspect.CHUNKS, Aspect.KEY_STRING}),
+    "deployment_keys": frozenset({Aspect.CHUNK_CHAIN, Aspect.CHUNKS, Aspect.KEY_STRING}),
 }
 """Which changes can account for another outcome of an operation whose rules were inferred in both releases."""
 LONGEST_REASON: Final = 80

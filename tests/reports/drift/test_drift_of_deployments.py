@@ -156,3 +156,14 @@ def test_digests_that_can_or_cannot_be_written_are_a_change_of_key_strings_alone
     found = drift(of(new), old=old, new=new, before=of(old))
     assert not [change for change in found.changes if change.aspect is Aspect.CHUNKS]
     assert any("deployment (vLLM, algorithm and seed) gets other keys" in note for note in found.notes)
+
+
+def test_keys_that_write_the_same_hash_otherwise_are_a_change_of_key_strings_alone():
+    """0.3.5 writes a hash in decimal, 0.3.6 in hexadecimal."""
+
+    def of(text):
+        made = answer("vllm.utils.sha256_cbor", "int", START, f"vllm@m@1@0@{text}")
+        return [deployment("0.10.1", "sha256_cbor", made, dtype=None, fmt="vllm", model="m")]
+
+    found = drift(of(INT), old="0.3.5", new="0.3.6", before=of(str(int(INT, 16))))
+    assert {change.aspect for change in found.changes} == {Aspect.KEY_STRING, Aspect.KEY_READING}
