@@ -2,11 +2,13 @@
 
 import json
 import shutil
+from dataclasses import replace
 
 import pytest
 
-from fixturegen.corpus import CORPUS_SETTING, corpus_root
+from fixturegen.corpus import CORPUS_SETTING, corpus_root, load_corpus, write_corpus
 from harness.cli.main import main
+from wire.release import Release
 
 
 @pytest.fixture
@@ -36,6 +38,23 @@ def test_the_level_that_fails_can_be_chosen(capsys, fail_on, code):
 
 def test_never_fails_not_even_for_what_breaks(capsys):
     assert main(["drift", "0.4.5", "0.4.6", "--fail-on", "never"]) == 0
+
+
+def test_a_release_that_no_table_knows_is_compared_with_the_one_before_it(capsys, tmp_path):
+    """What ``capture latest`` leaves behind, with one default flipped."""
+    newest = load_corpus(Release.parse("0.5.6"))
+    lines = {f"{op}.jsonl": [vector.to_json() for vector in vectors] for op, vectors in newest.vectors.items()}
+    flipped = [replace(v, outcome={"ok": {**v.ok, "save_unfull_chunk": True}}) for v in newest.vectors["defaults"]]
+    lines["defaults.jsonl"] = [vector.to_json() for vector in flipped]
+    lines["transcripts.jsonl"] = [transcript.to_json() for transcript in newest.transcripts]
+    shutil.copytree(corpus_root() / "0.5.6", tmp_path / "0.5.6")
+    write_corpus(replace(newest.manifest, release="7.0.0"), lines, tmp_path)
+
+    assert main(["drift", "--corpus", str(tmp_path), "--fail-on", "behavioural", "--claims", "0.4.4 and later"]) == 1
+    out = " ".join(capsys.readouterr().out.split())
+    assert out.startswith("lmcache 0.5.6 -> 7.0.0")
+    assert "Default of save_unfull_chunk: false -> true" in out
+    assert "Your client claims 0.4.4 and later, and so 7.0.0 too; 7.0.0 behaves differently in 1 point" in out
 
 
 def test_without_releases_the_newest_two_are_compared(capsys, small_corpus):
