@@ -9,7 +9,7 @@ from contract import Inapplicable, from_hash
 
 SALTED = "PYTHONHASHSEED is not set, so that Python salts its hash of texts: the starting hash differs from process to process"
 RANDOM = "PYTHONHASHSEED is not set, so that vLLM starts from random bytes: no two processes agree on a key"
-PICKLED = "the hash is taken over a pickle, which differs between Python versions and which no other language writes"
+PICKLED = "the hash is taken over a pickle, whose bytes Python does not promise to keep and which no other language writes"
 PICKLING = ("sha256", "xxhash")
 
 
