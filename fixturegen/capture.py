@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from fixturegen.corpus import TRANSCRIPTS, write_corpus
-from fixturegen.environment import PinnedEnvironment
+from fixturegen.environment import SEED, PinnedEnvironment
 from fixturegen.errors import CaptureError
 from fixturegen.inputs import Question, questions
 from fixturegen.manifest import Manifest
@@ -35,11 +35,10 @@ def capture(
     """
     wheel = environment.wheel(release)
     asked = questions(release)
-    job = {"vectors": [{"id": question.id, "op": question.op, "args": question.args} for question in asked]}
     answers = []
     for attempt in (1, 2):
         progress(f"{release}: asking the real codecs ({attempt} of 2)")
-        answers.append(environment.run_probe(release, job, timeout=PROBE_TIMEOUT))
+        answers.append(_ask(release, environment, asked))
     _require_equal(release, asked, answers[0], answers[1])
     recordings = []
     for attempt in (1, 2):
@@ -52,6 +51,7 @@ def capture(
         release=str(release),
         wheel=wheel.name,
         wheel_sha256=wheel.sha256,
+        vllm={version: environment.vllm_wheel(version) for version in _vllm_versions(vectors)},
         stubs=[*STUBS[release], *_layout_stubs(answers[0]["layouts"])],
         byte_order=found.pop("byte_order"),
         files={},
@@ -73,6 +73,24 @@ def _record_all(release: Release, environment: PinnedEnvironment) -> list[Transc
         concurrent.futures.ThreadPoolExecutor(CONVERSATIONS_AT_ONCE) as pool,
     ):
         return list(pool.map(lambda script: record(address.host, address.port, script), scripts))
+
+
+def _ask(release: Release, environment: PinnedEnvironment, asked: Sequence[Question]) -> dict[str, Any]:
+    """One answer to all questions: those about another PYTHONHASHSEED come from interpreters that have it."""
+    by_seed: dict[str | None, list[Question]] = {SEED: []}
+    for question in asked:
+        by_seed.setdefault(question.args.get("seed", SEED), []).append(question)
+    answer: dict[str, Any] = {}
+    for seed, questions_of_seed in by_seed.items():
+        vectors = [{"id": question.id, "op": question.op, "args": question.args} for question in questions_of_seed]
+        job = {"vectors": vectors, "layouts": seed == SEED}
+        found = environment.run_probe(release, job, timeout=PROBE_TIMEOUT, seed=seed)
+        answer = {**found, **answer, "outcomes": {**answer.get("outcomes", {}), **found["outcomes"]}}
+    return answer
+
+
+def _vllm_versions(vectors: Sequence[Vector]) -> list[str]:
+    return sorted({vector.args["vllm"] for vector in vectors if vector.args.get("vllm") is not None})
 
 
 def _require_equal(release: Release, asked: Sequence[Question], first: Mapping[str, Any], second: Mapping[str, Any]) -> None:
@@ -107,7 +125,8 @@ def _vectors(asked: Sequence[Question], outcomes: Mapping[str, Mapping[str, Any]
         if "inapplicable" in outcome:
             continue
         kept = {name: outcome[name] for name in ("ok", "error") if name in outcome}
-        found.append(Vector(question.id, question.op, question.args, kept, outcome["source"], outcome.get("volatile")))
+        remarks = outcome.get("volatile"), outcome.get("finding")
+        found.append(Vector(question.id, question.op, question.args, kept, outcome["source"], *remarks))
     return found
 
 

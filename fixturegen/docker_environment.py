@@ -4,28 +4,29 @@ from __future__ import annotations
 
 import contextlib
 import json
-import os
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 from fixturegen.containers import STUBS_INSIDE, ContainerRuntime, Mount
-from fixturegen.environment import PROBES, RuntimeName, ServerAddress, Wheel
+from fixturegen.environment import PROBES, SEED, RuntimeName, ServerAddress
 from fixturegen.server_process import wait_until_healthy
+from fixturegen.settings import cache_directory, offline, pip_arguments
 from fixturegen.venv import (
-    PIP_SETTING,
     STUBS,
     STUBS_FOLDER,
     base_requirements,
-    cache_directory,
     fetch_wheel,
-    offline,
     parse_probe_answer,
     pinned_variables,
-    wheel_of,
+    vllm_paths,
 )
+from fixturegen.vllm import VllmTrees, import_paths
+from fixturegen.wheel import Wheel, wheel_of
 from wire.release import Release
 
 PROBES_INSIDE: Final = "/opt/probes"
+VLLM_INSIDE: Final = "/opt/vllm"
+"""Holds one folder for each vLLM and each set of packages that it imports."""
 
 
 class DockerEnvironment:
@@ -38,9 +39,10 @@ class DockerEnvironment:
             requirements=base_requirements(),
             cache=cache_directory(),
             release_wheel=lambda version: fetch_wheel(Release.parse(version)),
-            pip_arguments=os.environ.get(PIP_SETTING, "").split(),
+            pip_arguments=pip_arguments(),
             offline=offline(),
         )
+        self._vllm = VllmTrees()
 
     def prepare(self, release: Release) -> None:
         """See :class:`fixturegen.environment.PinnedEnvironment`."""
@@ -50,14 +52,26 @@ class DockerEnvironment:
         """See :class:`fixturegen.environment.PinnedEnvironment`."""
         return wheel_of(fetch_wheel(release))
 
-    def run_probe(self, release: Release, job: Mapping[str, Any], *, timeout: float) -> dict[str, Any]:
+    def vllm_wheel(self, version: str) -> Wheel:
         """See :class:`fixturegen.environment.PinnedEnvironment`."""
+        return self._vllm.tree(version).wheel
+
+    def run_probe(self, release: Release, job: Mapping[str, Any], *, timeout: float, seed: str | None = SEED) -> dict[str, Any]:
+        """See :class:`fixturegen.environment.PinnedEnvironment`."""
+        mounts = {PROBES_INSIDE: PROBES}
+
+        def inside(version: str, complete: bool) -> list[str]:
+            folders = {f"{VLLM_INSIDE}/{path.name}": path for path in import_paths(version, self._vllm, complete=complete)}
+            mounts.update(folders)
+            return list(folders)
+
+        paths = vllm_paths(job, inside)
         done = self._containers.run(
             str(release),
             ["python3", "-B", f"{PROBES_INSIDE}/run.py"],
-            mounts=[Mount(PROBES, PROBES_INSIDE), *_stub_mounts(release)],
-            env=pinned_variables(release),
-            stdin=json.dumps(job),
+            mounts=[*(Mount(source, target) for target, source in mounts.items()), *_stub_mounts(release)],
+            env=pinned_variables(release, seed),
+            stdin=json.dumps({**job, "vllm": paths}),
             timeout=timeout,
         )
         return parse_probe_answer(release, done.stdout, done.stderr, done.code)

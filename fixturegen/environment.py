@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, Final, Literal, Protocol
 
 from fixturegen.errors import EnvironmentUnavailable
+from fixturegen.wheel import Wheel
 from wire.release import Release
 
 RuntimeName = Literal["venv", "docker"]
@@ -16,15 +17,10 @@ RUNTIMES: Final[tuple[RuntimeName, ...]] = ("venv", "docker")
 PROBES: Final = Path(__file__).resolve().parent / "probes"
 """Scripts for the pinned interpreter; they import the real lmcache and nothing of ours."""
 
+SEED: Final = "0"
+"""PYTHONHASHSEED of every interpreter that runs the real lmcache, unless a question is about another."""
+
 BASE_REQUIREMENTS: Final = Path(__file__).resolve().parent / "requirements" / "base.txt"
-
-
-@dataclass(frozen=True)
-class Wheel:
-    """The wheel of one release as the package index served it."""
-
-    name: str
-    sha256: str
 
 
 @dataclass(frozen=True)
@@ -55,8 +51,17 @@ class PinnedEnvironment(Protocol):
             EnvironmentUnavailable: the index does not have it or cannot be reached.
         """
 
-    def run_probe(self, release: Release, job: Mapping[str, Any], *, timeout: float) -> dict[str, Any]:
+    def vllm_wheel(self, version: str) -> Wheel:
+        """The wheel that the Python files of a vLLM came from, fetched if need be.
+
+        Raises:
+            EnvironmentUnavailable: the index does not have it or cannot be reached.
+        """
+
+    def run_probe(self, release: Release, job: Mapping[str, Any], *, timeout: float, seed: str | None = SEED) -> dict[str, Any]:
         """Run ``probes/run.py`` with a job on standard input; returns its JSON answer.
+
+        The job is given the folders of every vLLM that its vectors ask for. ``seed`` is PYTHONHASHSEED; None leaves it unset.
 
         Raises:
             EnvironmentUnavailable: the environment cannot be made.

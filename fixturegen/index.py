@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import re
 import subprocess
 import sys
@@ -12,7 +11,7 @@ from typing import Final
 
 from fixturegen.corpus import captured_releases, corpus_root
 from fixturegen.errors import CorpusError, EnvironmentUnavailable
-from fixturegen.venv import OFFLINE_SETTING, PIP_SETTING, offline
+from fixturegen.settings import OFFLINE_SETTING, offline, pip_arguments
 from wire.errors import UnknownReleaseError
 from wire.release import Release
 
@@ -32,10 +31,9 @@ def offered_releases() -> list[Release]:
     if offline():
         raise EnvironmentUnavailable(f"{OFFLINE_SETTING} forbids asking the package index for releases; name them instead")
     command = [sys.executable, "-m", "pip", "--disable-pip-version-check", "--no-input", "index", "versions", "lmcache"]
-    extra = os.environ.get(PIP_SETTING, "").split()
     try:
         done = subprocess.run(
-            [*command, "--only-binary", ":all:", "--python-version", "3.11", *extra],
+            [*command, "--only-binary", ":all:", "--python-version", "3.11", *pip_arguments()],
             capture_output=True,
             text=True,
             timeout=ASK_TIMEOUT,

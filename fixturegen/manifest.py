@@ -9,8 +9,9 @@ from typing import Any
 
 from fixturegen.errors import CorpusError
 from fixturegen.vector import content_hash
+from fixturegen.wheel import Wheel
 
-CAPTURE_FORMAT = 1
+CAPTURE_FORMAT = 2
 """Version of the corpus format and of the capture tool's inputs."""
 MANIFEST_NAME = "manifest.json"
 
@@ -34,6 +35,8 @@ class Manifest:
     wheel: str
     wheel_sha256: str
     stubs: Sequence[str]
+    vllm: Mapping[str, Wheel]
+    """Version of vLLM to the wheel whose Python files gave hash functions and NONE_HASH."""
     byte_order: str
     files: Mapping[str, FileEntry]
     volatile: Mapping[str, str]
@@ -60,6 +63,7 @@ class Manifest:
             "release": self.release,
             "wheel": {"name": self.wheel, "sha256": self.wheel_sha256},
             "stubs": list(self.stubs),
+            "vllm": {version: {"name": wheel.name, "sha256": wheel.sha256} for version, wheel in sorted(self.vllm.items())},
             "byte_order": self.byte_order,
             "files": {name: {"sha256": e.sha256, "entries": e.entries} for name, e in sorted(self.files.items())},
             "volatile": dict(sorted(self.volatile.items())),
@@ -82,6 +86,7 @@ class Manifest:
                 wheel=document["wheel"]["name"],
                 wheel_sha256=document["wheel"]["sha256"],
                 stubs=document["stubs"],
+                vllm={version: Wheel(w["name"], w["sha256"]) for version, w in document["vllm"].items()},
                 byte_order=document["byte_order"],
                 files={name: FileEntry(e["sha256"], e["entries"]) for name, e in document["files"].items()},
                 volatile=document["volatile"],

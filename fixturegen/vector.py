@@ -41,6 +41,8 @@ class Vector:
     """Upstream module and name that was called."""
     volatile: str | None = None
     """Why parts of the outcome are masked: they differ from process to process."""
+    finding: str | None = None
+    """What users should know who rely on the outcome, although it is the same in every process here."""
 
     @property
     def ok(self) -> Mapping[str, Json] | None:
@@ -76,13 +78,15 @@ class Vector:
         body: dict[str, Json] = {"id": self.id, "op": self.op, "args": dict(self.args), **self.outcome, "source": self.source}
         if self.volatile is not None:
             body["volatile"] = self.volatile
+        if self.finding is not None:
+            body["finding"] = self.finding
         return {**body, "hash": content_hash(body)}
 
     @classmethod
     def from_json(cls, line: Mapping[str, Json]) -> Vector:
         """Read a line whose hash is already checked."""
         outcome = {name: line[name] for name in ("ok", "error") if name in line}
-        return cls(line["id"], line["op"], line["args"], outcome, line["source"], line.get("volatile"))
+        return cls(line["id"], line["op"], line["args"], outcome, line["source"], line.get("volatile"), line.get("finding"))
 
 
 StepKind = Literal["connect", "send", "receive", "half-close", "close", "reset"]

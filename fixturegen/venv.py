@@ -10,32 +10,19 @@ import shutil
 import subprocess
 import sys
 import tempfile
-import zipfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-import platformdirs
-
-from fixturegen.environment import BASE_REQUIREMENTS, PROBES, RuntimeName, ServerAddress, Wheel
+from fixturegen.environment import BASE_REQUIREMENTS, PROBES, SEED, RuntimeName, ServerAddress
 from fixturegen.errors import CaptureError, EnvironmentUnavailable
 from fixturegen.lock import locked
+from fixturegen.pip import pip
 from fixturegen.server_process import running_server
+from fixturegen.settings import OFFLINE_SETTING, PYTHON_SETTING, TORCH_SETTING, cache_directory, offline
+from fixturegen.vllm import VllmTrees, import_paths, versions_in
+from fixturegen.wheel import Wheel, file_sha256, unpack_wheel, wheel_of
 from wire.release import RangeTable, Release
-
-PYTHON_SETTING = "LMCONFORM_PYTHON"
-TORCH_SETTING = "LMCONFORM_TORCH"
-PIP_SETTING = "LMCONFORM_PIP_ARGS"
-CACHE_SETTING = "LMCONFORM_CACHE"
-OFFLINE_SETTING = "LMCONFORM_OFFLINE"
-SETTINGS = {
-    PYTHON_SETTING: "the CPython 3.11 that runs the real lmcache (default: the one that runs lmconform)",
-    TORCH_SETTING: "the requirement for torch (default: the CPU build pinned in fixturegen/requirements/base.txt)",
-    PIP_SETTING: "further arguments of pip, such as an extra index that has CPU builds of torch",
-    CACHE_SETTING: "the folder for environments and wheels (default: the user cache folder)",
-    OFFLINE_SETTING: "1: build nothing, download nothing; what is not cached is unavailable",
-}
-"""Environment variables that change how the pinned environment is made."""
 
 INSTALL_TIMEOUT = 1800.0
 DOWNLOAD_TIMEOUT = 600.0
@@ -49,17 +36,6 @@ STUBS_FOLDER = Path(__file__).resolve().parent / "stubs"
 """Comes first on the import path of a release that needs stubs; its ``sitecustomize.py`` reads `STUBS_VARIABLE`."""
 
 STUBS_VARIABLE = "LMCONFORM_STUB_MODULES"
-
-
-def cache_directory() -> Path:
-    """Where environments, wheels and images' wheelhouses are kept."""
-    chosen = os.environ.get(CACHE_SETTING)
-    return Path(chosen) if chosen else Path(platformdirs.user_cache_path("lmcache-conformance"))
-
-
-def offline() -> bool:
-    """Whether nothing may be built or downloaded."""
-    return os.environ.get(OFFLINE_SETTING, "") not in {"", "0"}
 
 
 def base_requirements() -> str:
@@ -78,6 +54,7 @@ class VenvEnvironment:
 
     def __init__(self, cache: Path | None = None) -> None:
         self._cache = cache or cache_directory()
+        self._vllm = VllmTrees(self._cache)
 
     def prepare(self, release: Release) -> None:
         """See :class:`fixturegen.environment.PinnedEnvironment`."""
@@ -88,18 +65,23 @@ class VenvEnvironment:
         """See :class:`fixturegen.environment.PinnedEnvironment`."""
         return wheel_of(fetch_wheel(release, self._cache))
 
-    def run_probe(self, release: Release, job: Mapping[str, Any], *, timeout: float) -> dict[str, Any]:
+    def vllm_wheel(self, version: str) -> Wheel:
         """See :class:`fixturegen.environment.PinnedEnvironment`."""
-        command = [str(self._python()), "-B", str(PROBES / "run.py")]
+        return self._vllm.tree(version).wheel
+
+    def run_probe(self, release: Release, job: Mapping[str, Any], *, timeout: float, seed: str | None = SEED) -> dict[str, Any]:
+        """See :class:`fixturegen.environment.PinnedEnvironment`."""
+        command = [str(self._python()), str(PROBES / "run.py")]
+        paths = vllm_paths(job, lambda version, complete: import_paths(version, self._vllm, complete=complete))
         try:
             done = subprocess.run(
                 command,
-                input=json.dumps(job),
+                input=json.dumps({**job, "vllm": paths}),
                 capture_output=True,
                 text=True,
                 timeout=timeout,
                 check=False,
-                env=self._variables(release),
+                env=self._variables(release, seed),
                 cwd=tempfile.gettempdir(),
             )
         except subprocess.TimeoutExpired:
@@ -113,7 +95,7 @@ class VenvEnvironment:
     @contextlib.contextmanager
     def server(self, release: Release) -> Iterator[ServerAddress]:
         """See :class:`fixturegen.environment.PinnedEnvironment`."""
-        command = [str(self._python()), "-B", "-m", "lmcache.v1.server"]
+        command = [str(self._python()), "-m", "lmcache.v1.server"]
         with running_server(release, command, self._variables(release)) as address:
             yield address
 
@@ -125,11 +107,13 @@ class VenvEnvironment:
             return f"the wheel of lmcache {release} is not downloaded yet"
         return None
 
-    def _variables(self, release: Release) -> dict[str, str]:
+    def _variables(self, release: Release, seed: str | None = SEED) -> dict[str, str]:
         tree = self._unpacked(release)
         kept = {name: value for name, value in os.environ.items() if not name.startswith(("PYTHON", "LMCACHE_"))}
         path = [str(STUBS_FOLDER), str(tree)] if STUBS[release] else [str(tree)]
-        return {**kept, **pinned_variables(release), "PYTHONPATH": os.pathsep.join(path)}
+        # Compiled modules are kept beside the trees, not in them: what is imported is what the wheels hold.
+        compiled = {"PYTHONPYCACHEPREFIX": str(self._cache / "pycache")}
+        return {**kept, **pinned_variables(release, seed), **compiled, "PYTHONPATH": os.pathsep.join(path)}
 
     def _base(self) -> Path:
         key = hashlib.sha256(f"{base_requirements()}\0{_interpreter()}".encode()).hexdigest()[:16]
@@ -152,7 +136,7 @@ class VenvEnvironment:
 
     def _unpacked(self, release: Release) -> Path:
         wheel = fetch_wheel(release, self._cache)
-        tree = self._cache / f"lmcache-{release}-{_sha256(wheel)[:12]}"
+        tree = self._cache / f"lmcache-{release}-{file_sha256(wheel)[:12]}"
         if not (tree / ".ready").is_file():
             with locked(self._cache / f"{tree.name}.lock"):
                 if not (tree / ".ready").is_file():
@@ -161,22 +145,31 @@ class VenvEnvironment:
         return tree
 
 
-def pinned_variables(release: Release) -> dict[str, str]:
-    """Environment variables of every interpreter that runs the real lmcache of a release, all but its import path."""
+def vllm_paths(job: Mapping[str, Any], folders: Callable[[str, bool], Sequence[Path | str]]) -> dict[str, dict[str, list[str]]]:
+    """For each vLLM that a job asks for: the folders that make all of it importable, and those of its hash functions alone."""
+    return {
+        version: {
+            name: [str(folder) for folder in folders(version, complete)]
+            for name, complete in (("complete", True), ("hashing", False))
+        }
+        for version in versions_in(job)
+    }
+
+
+def pinned_variables(release: Release, seed: str | None = SEED) -> dict[str, str]:
+    """Environment variables of every interpreter that runs the real lmcache of a release, all but its import path.
+
+    ``seed`` is the value of PYTHONHASHSEED, None leaves it unset.
+    """
     stubs = {STUBS_VARIABLE: ",".join(STUBS[release])} if STUBS[release] else {}
     return {
         **stubs,
-        "PYTHONHASHSEED": "0",
+        **({"PYTHONHASHSEED": seed} if seed is not None else {}),
         "LMCACHE_TRACK_USAGE": "false",
         "HF_HUB_OFFLINE": "1",
         "CUDA_VISIBLE_DEVICES": "",
         "OMP_NUM_THREADS": "1",
     }
-
-
-def wheel_of(path: Path) -> Wheel:
-    """Name and digest of a wheel file."""
-    return Wheel(path.name, _sha256(path))
 
 
 def parse_probe_answer(release: Release, stdout: str, stderr: str, code: int) -> dict[str, Any]:
@@ -216,38 +209,15 @@ def fetch_wheel(release: Release, cache: Path | None = None) -> Path:
         found = _cached_wheel(release, folder)
         if found is not None:
             return found
-        _pip(
+        pip(
             sys.executable,
-            [
-                "download",
-                "--no-deps",
-                "--only-binary",
-                ":all:",
-                "--python-version",
-                "3.11",
-                "-d",
-                temporary,
-                f"lmcache=={release}",
-            ],
+            "download",
+            ["--no-deps", "--only-binary", ":all:", "--python-version", "3.11", "-d", temporary, f"lmcache=={release}"],
             what=f"download lmcache {release}",
             timeout=DOWNLOAD_TIMEOUT,
         )
         (path,) = Path(temporary).glob("*.whl")
         return path.replace(wheels / path.name)
-
-
-def unpack_wheel(wheel: Path, tree: Path) -> None:
-    """Unpack a wheel, and nothing else, into a folder that goes on PYTHONPATH.
-
-    Raises:
-        EnvironmentUnavailable: the wheel is damaged.
-    """
-    shutil.rmtree(tree, ignore_errors=True)
-    try:
-        with zipfile.ZipFile(wheel) as archive:
-            archive.extractall(tree)
-    except zipfile.BadZipFile as error:
-        raise EnvironmentUnavailable(f"{wheel} is damaged ({error}); remove it so that it is downloaded again") from None
 
 
 def _cached_wheel(release: Release, cache: Path) -> Path | None:
@@ -284,30 +254,10 @@ def _build_base(base: Path) -> None:
         ) from None
     requirements = base / "requirements.txt"
     requirements.write_text(base_requirements())
-    _pip(
+    pip(
         str(base / "bin" / "python"),
-        ["install", "-r", str(requirements)],
+        "install",
+        ["-r", str(requirements)],
         what="install the base environment",
         timeout=INSTALL_TIMEOUT,
     )
-
-
-def _pip(python: str, arguments: list[str], *, what: str, timeout: float) -> None:
-    extra = os.environ.get(PIP_SETTING, "").split()
-    command = [python, "-m", "pip", "--disable-pip-version-check", "--no-input", *arguments[:1], *extra, *arguments[1:]]
-    try:
-        done = subprocess.run(command, capture_output=True, text=True, timeout=timeout, check=False)
-    except subprocess.TimeoutExpired:
-        raise EnvironmentUnavailable(f"could not {what}: pip did not end within {timeout:.0f} s") from None
-    if done.returncode != 0:
-        errors = [line for line in done.stderr.splitlines() if line.startswith("ERROR")] or done.stderr.splitlines()[-5:]
-        raise EnvironmentUnavailable(
-            f"could not {what}: {' '.join(errors)}\n"
-            f"settings that may help: {TORCH_SETTING} (another torch requirement), {PIP_SETTING} (an extra index; PyTorch's "
-            "install page names its index of CPU builds)"
-        )
-
-
-def _sha256(path: Path) -> str:
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()

@@ -26,6 +26,7 @@ PURE: Final = (
     "format_key",
     "parse_key",
     "chunk_keys",
+    "deployment_keys",
     "token_hashes",
     "pack_layout",
     "unpack_layout",

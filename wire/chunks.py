@@ -5,12 +5,11 @@ Source: ``lmcache.v1.token_database.ChunkedTokenDatabase`` of each release.
 
 from __future__ import annotations
 
-import array
 import hashlib
-import sys
-from collections.abc import Iterator, Sequence
+import struct
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Final, Literal
 
 from wire.errors import EncodeError
 from wire.hashes import DIGESTS, ChainInput, digest_as_int, tuple_hash
@@ -24,6 +23,11 @@ Returns = Literal["int", "bytes"]
 """What a hash function gives back: vLLM's gave integers until 0.10.1 and digests from 0.10.2 on; ``builtin`` gives integers."""
 
 Third = Literal["text chain", "absent", "none", "empty tuple"]
+
+Link = Callable[[ChunkHash | None, Sequence[int]], ChunkHash]
+"""Makes the hash of a chunk of the hash before it and the tokens in it."""
+
+_THIRD_ELEMENTS: Final[Mapping[Third, tuple[object, ...]]] = {"absent": (), "none": (None,), "empty tuple": ((),)}
 
 
 @dataclass(frozen=True)
@@ -77,8 +81,9 @@ def chunk_hashes(
     ``hash(None)`` gives in the process that is modelled; ``builtin`` chains of 0.3.4 to 0.3.15 depend on it.
 
     Raises:
-        EncodeError: ``skip`` is no multiple of ``chunk_size``, the algorithm is unknown for the release, or the keys
-            depend on ``hash(None)`` and it is not given, or on Python's hash of bytes or text.
+        EncodeError: ``skip`` is no multiple of ``chunk_size``, the algorithm is unknown for the release, a token does not fit
+            into 32 bits (until 0.3.2), or the keys depend on ``hash(None)`` and it is not given, or on Python's hash of bytes
+            or text.
     """
     if skip % chunk_size:
         raise EncodeError(f"{skip} masked tokens are no multiple of the chunk size {chunk_size}")
@@ -87,9 +92,11 @@ def chunk_hashes(
     end = len(tokens) if keep else len(tokens) - len(tokens) % chunk_size
     pieces = [tokens[start : start + chunk_size] for start in range(0, end, chunk_size)]
     if chain.third == "text chain":
-        hashes: Iterator[ChunkHash] = _text_chain(release, pieces, algorithm)
+        hashes = chained(pieces, "", _text_link(release, algorithm))
     else:
-        hashes = _tuple_chain(release, chain, pieces, algorithm, none_hash, returns, hash_of_none)
+        as_bytes = returns == "bytes" if returns is not None else isinstance(none_hash, bytes)
+        link = _tuple_link(release, chain, algorithm, as_bytes, hash_of_none)
+        hashes = chained(pieces, _tuple_start(chain, algorithm, none_hash), link)
     return [
         Chunk(index * chunk_size, index * chunk_size + len(pieces[index]), value)
         for index, value in enumerate(hashes)
@@ -121,27 +128,51 @@ def chunk_keys(release: Release, identity: CacheKey, chunks: Sequence[Chunk]) ->
     ]
 
 
-def _text_chain(release: Release, pieces: Sequence[Sequence[int]], algorithm: str) -> Iterator[str]:
-    if algorithm != TEXT_ALGORITHM:
-        raise EncodeError(f"lmcache {release} has one algorithm, {TEXT_ALGORITHM}, not {algorithm!r}")
-    previous = ""
+def chained(pieces: Iterable[Sequence[int]], start: ChunkHash | None, link: Link) -> Iterator[ChunkHash]:
+    """The hash of each piece, made of the hash before it; the first is made of ``start``."""
+    previous = start
     for piece in pieces:
-        words = array.array("I", piece)
-        if sys.byteorder == "big":
-            words.byteswap()
-        previous = hashlib.sha256(previous.encode("ascii") + words.tobytes()).hexdigest()
+        previous = link(previous, piece)
         yield previous
 
 
-def _tuple_chain(
-    release: Release,
-    chain: ChunkChain,
-    pieces: Sequence[Sequence[int]],
-    algorithm: str,
-    none_hash: ChunkHash,
-    returns: Returns | None,
-    hash_of_none: int | None,
-) -> Iterator[ChunkHash]:
+def tuple_link(function: Callable[[ChainInput], ChunkHash], third: Third) -> Link:
+    """The link of 0.3.3 and later: a function of the previous hash, the tokens, and a third element or none."""
+    elements = _THIRD_ELEMENTS[third]
+    return lambda previous, piece: function((previous, tuple(piece), *elements))
+
+
+def words_link(digest: Callable[[bytes], bytes], *, words: str = "<I", as_text: bool = True) -> Link:
+    """The link until 0.3.2: a digest of the previous hash and the tokens as integers of one width and byte order.
+
+    ``words`` is a format of :mod:`struct`. With ``as_text`` the previous hash is its hexadecimal digits in ASCII, otherwise it is
+    a digest.
+
+    Raises:
+        EncodeError: when called: a token does not fit into its word.
+    """
+
+    def link(previous: ChunkHash | None, piece: Sequence[int]) -> ChunkHash:
+        before = previous.encode("ascii") if isinstance(previous, str) else previous
+        assert isinstance(before, bytes)
+        try:
+            found = digest(before + struct.pack(f"{words[0]}{len(piece)}{words[1]}", *piece))
+        except struct.error:
+            bits = 8 * struct.calcsize(words)
+            (token, *_) = (token for token in piece if not 0 <= token < 1 << bits)
+            raise EncodeError(f"token {token} does not fit into {bits} bits") from None
+        return found.hex() if as_text else found
+
+    return link
+
+
+def _text_link(release: Release, algorithm: str) -> Link:
+    if algorithm != TEXT_ALGORITHM:
+        raise EncodeError(f"lmcache {release} has one algorithm, {TEXT_ALGORITHM}, not {algorithm!r}")
+    return words_link(lambda data: hashlib.sha256(data).digest())
+
+
+def _tuple_link(release: Release, chain: ChunkChain, algorithm: str, as_bytes: bool, hash_of_none: int | None) -> Link:
     if algorithm == "builtin" and chain.third == "none" and hash_of_none is None:
         raise EncodeError(
             f"builtin chunk keys of lmcache {release} contain hash(None), which differs from process to process "
@@ -149,26 +180,30 @@ def _tuple_chain(
         )
     if algorithm != "builtin" and algorithm not in DIGESTS:
         raise EncodeError(f"unknown hash algorithm {algorithm!r}; known: builtin, {', '.join(DIGESTS)}")
-    as_bytes = returns == "bytes" if returns is not None else isinstance(none_hash, bytes)
-    previous: ChunkHash = _fold(chain, none_hash)
-    if algorithm == "builtin" and not isinstance(previous, int):
+
+    def function(value: ChainInput) -> ChunkHash:
+        if algorithm == "builtin":
+            return tuple_hash(value, hash_of_none=hash_of_none or 0)
+        digest = DIGESTS[algorithm](value)
+        return _fold(chain, digest if as_bytes else digest_as_int(algorithm, digest))
+
+    return tuple_link(function, chain.third)
+
+
+def _tuple_start(chain: ChunkChain, algorithm: str, none_hash: ChunkHash) -> ChunkHash:
+    start = _fold(chain, none_hash)
+    if algorithm == "builtin" and not isinstance(start, int):
         raise EncodeError(
-            f"builtin chunk keys cannot start from {type(previous).__name__}: Python salts its hash, so that it differs from "
+            f"builtin chunk keys cannot start from {type(start).__name__}: Python salts its hash, so that it differs from "
             "process to process; give the starting hash as an integer"
         )
-    for piece in pieces:
-        value: ChainInput = (previous, tuple(piece), *_third_elements(chain))
-        if algorithm == "builtin":
-            previous = tuple_hash(value, hash_of_none=hash_of_none or 0)
-        else:
-            digest = DIGESTS[algorithm](value)
-            previous = _fold(chain, digest if as_bytes else digest_as_int(algorithm, digest))
-        yield previous
-
-
-def _third_elements(chain: ChunkChain) -> tuple[object, ...]:
-    return {"absent": (), "none": (None,), "empty tuple": ((),)}[chain.third]
+    return start
 
 
 def _fold(chain: ChunkChain, value: ChunkHash) -> ChunkHash:
-    return int.from_bytes(value[:8], "big") if chain.folds and isinstance(value, bytes) else value
+    return fold(value) if chain.folds else value
+
+
+def fold(value: ChunkHash) -> ChunkHash:
+    """What becomes of a digest from 0.4.6 on: the integer of its first 8 bytes, big-endian; any other value stays."""
+    return int.from_bytes(value[:8], "big") if isinstance(value, bytes) else value

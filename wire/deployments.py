@@ -7,15 +7,16 @@ replaced in silence. Source: ``lmcache.v1.token_database.TokenDatabase.__init__`
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
 from packaging.version import InvalidVersion, Version
 
-from wire.chunks import TEXT_ALGORITHM, Returns
+from wire.chunks import TEXT_ALGORITHM, Chunk, Returns, chunk_hashes
 from wire.errors import EncodeError
-from wire.hashes import DIGESTS, digest_as_int, text_hash
+from wire.hashes import DIGESTS, HASH_OF_NONE, digest_as_int, text_hash
 from wire.keys import ChunkHash
 from wire.release import RangeTable, Release
 
@@ -88,6 +89,10 @@ class Deployment:
     """The setting ``pre_caching_hash_algorithm``."""
     seed: str | None
     """The value of PYTHONHASHSEED; None: it is not set."""
+    kv_cache_utils: bool = True
+    """Whether ``vllm.v1.core.kv_cache_utils`` can be imported, which needs far more packages than the hash functions do."""
+    python: str = "3.12"
+    """The version of CPython that the process runs on."""
 
 
 @dataclass(frozen=True)
@@ -105,6 +110,24 @@ class Hashing:
     def fell_back(self) -> bool:
         """The chain is CPython's own hash."""
         return self.function == BUILTIN
+
+
+@dataclass(frozen=True)
+class VllmRange:
+    """Versions of vLLM that hash alike: from ``first`` on, and before ``before`` if that is given."""
+
+    first: str
+    before: str | None
+
+    def __str__(self) -> str:
+        return f"{self.first} and later" if self.before is None else f"{self.first} and later, before {self.before}"
+
+
+def vllm_ranges() -> Iterator[VllmRange]:
+    """The ranges of vLLM versions that are known here, oldest first."""
+    firsts = [str(first) for first, _ in _VLLM]
+    for first, before in zip(firsts, [*firsts[1:], None], strict=True):
+        yield VllmRange(first, before)
 
 
 def vllm_hashes(version: str | None) -> VllmHashes | None:
@@ -125,38 +148,109 @@ def vllm_hashes(version: str | None) -> VllmHashes | None:
     raise EncodeError(f"hash functions of vLLM {version} are not known here; known from {_VLLM[0][0]} on")
 
 
-def hashing(deployment: Deployment) -> Hashing:
+def hashing(deployment: Deployment, *, function: str | None = None) -> Hashing:
     """What a deployment hashes with, found as lmcache finds it: what is missing is replaced without an error.
 
+    ``function`` is taken instead of what lmcache finds, if it is given.
+
     Raises:
-        EncodeError: the version of vLLM or the seed is none.
+        EncodeError: the version of vLLM, the seed or the version of Python is none.
     """
+    seed_number(deployment.seed)
+    python_version(deployment.python)
     vllm = vllm_hashes(deployment.vllm)
     lookup = LOOKUPS[deployment.release]
     if lookup is None:
         return Hashing(TEXT_ALGORITHM, "bytes", "")
-    function = _found(lookup, vllm, deployment.algorithm)
-    returns: Returns = "int" if function == BUILTIN or vllm is None else vllm.returns
-    if vllm is None or IMPORTS_NONE_HASH_EARLY[deployment.release]:
+    function = function or _found(lookup, vllm, deployment.algorithm)
+    returns: Returns = "int" if function == BUILTIN else "bytes" if vllm is None else vllm.returns
+    if vllm is None or not deployment.kv_cache_utils or IMPORTS_NONE_HASH_EARLY[deployment.release]:
         return Hashing(function, returns, 0)
-    return Hashing(function, returns, none_hash(function, returns, _seed_text(vllm, function, deployment.seed), deployment.seed))
+    text = none_hash_text(deployment, function)
+    return Hashing(function, returns, none_hash(function, returns, text, deployment.seed, deployment.python))
 
 
-def none_hash(function: str, returns: Returns, text: str | None, seed: str | None) -> ChunkHash | None:
-    """The starting hash that vLLM makes of a seed: the hash of its *text*; None if that is random.
-
-    ``seed`` is PYTHONHASHSEED, on which Python's own hash of a text depends as well.
+def none_hash_text(deployment: Deployment, function: str) -> str | None:
+    """The text of which vLLM makes its starting hash; None: random bytes, or no vLLM.
 
     Raises:
-        EncodeError: the seed is neither ``random`` nor an integer from 0 to 4294967295: Python does not start with it.
+        EncodeError: the version of vLLM is none.
     """
-    number = _seed_number(seed)
+    vllm = vllm_hashes(deployment.vllm)
+    if vllm is None:
+        return None
+    if deployment.seed is not None:
+        return deployment.seed
+    return None if function.startswith("xxhash") else vllm.unset_seed
+
+
+def none_hash(function: str, returns: Returns, text: str | None, seed: str | None, python: str = "3.12") -> ChunkHash | None:
+    """The starting hash that vLLM makes of a seed: the hash of its *text*; None if that is random.
+
+    ``seed`` is PYTHONHASHSEED, on which Python's own hash of a text depends as well; that of the empty text is always 0.
+
+    Raises:
+        EncodeError: the seed is neither ``random`` nor an integer from 0 to 4294967295: Python does not start with it; or the
+            version of Python is none.
+    """
+    number = seed_number(seed)
     if text is None:
         return None
     if function == BUILTIN:
-        return None if number is None else text_hash(text, seed=number)
+        rounds = (2, 4) if python_version(python) < (3, 11) else (1, 3)
+        return text_hash(text, seed=number, rounds=rounds) if number is not None else None if text else 0
     digest = DIGESTS[function](text)
     return digest_as_int(function, digest) if returns == "int" else digest
+
+
+def hash_of_none(python: str) -> int | None:
+    """What ``hash(None)`` is in a version of CPython; None: an address, another one in every process.
+
+    Raises:
+        EncodeError: the text is no version of CPython that lmcache runs on.
+    """
+    return HASH_OF_NONE if python_version(python) >= (3, 12) else None
+
+
+def deployment_chunks(
+    deployment: Deployment,
+    tokens: Sequence[int],
+    *,
+    chunk_size: int = 256,
+    save_unfull_chunk: bool | None = None,
+    skip: int = 0,
+) -> list[Chunk]:
+    """The chunks of a token list with the hashes that a deployment gives them; see `wire.chunks.chunk_hashes`.
+
+    Raises:
+        EncodeError: the hashes differ from process to process, or one of the deployment's settings is none.
+    """
+    found = hashing(deployment)
+    if found.none_hash is None:
+        raise EncodeError(
+            "the starting hash is random and differs from process to process, so that the hashes cannot be derived; "
+            "set PYTHONHASHSEED to a number in every process"
+        )
+    return chunk_hashes(
+        deployment.release,
+        tokens,
+        chunk_size=chunk_size,
+        algorithm=found.function,
+        none_hash=found.none_hash,
+        returns=found.returns,
+        save_unfull_chunk=save_unfull_chunk,
+        skip=skip,
+        hash_of_none=hash_of_none(deployment.python),
+    )
+
+
+def world_size_in_keys(release: Release, world_size: int, *, mla: bool, save_only_first_rank: bool | None = None) -> int:
+    """The world size that keys carry: 1 where only the first rank saves, which takes multi-head latent attention.
+
+    ``save_only_first_rank`` is the setting of that name; None: it is not set. Source: ``TokenDatabase.__init__``.
+    """
+    collapses = SAVE_ONLY_FIRST_RANK[release] and mla and save_only_first_rank is not False
+    return 1 if collapses else world_size
 
 
 def _found(lookup: Lookup, vllm: VllmHashes | None, setting: str) -> str:
@@ -168,16 +262,30 @@ def _found(lookup: Lookup, vllm: VllmHashes | None, setting: str) -> str:
     return next((name for name in tried if name in vllm.functions), BUILTIN)
 
 
-def _seed_text(vllm: VllmHashes, function: str, seed: str | None) -> str | None:
-    if seed is not None:
-        return seed
-    return None if function.startswith("xxhash") else vllm.unset_seed
+def seed_number(seed: str | None) -> int | None:
+    """The number that a value of PYTHONHASHSEED stands for; None: Python draws a random one.
 
-
-def _seed_number(seed: str | None) -> int | None:
+    Raises:
+        EncodeError: Python does not start with it.
+    """
     if seed in {None, "", "random"}:
         return None
     assert seed is not None
-    if seed.isascii() and seed.isdigit() and int(seed) < 1 << 32:
+    if re.fullmatch(r"[ \t-\r]*[+]?[0-9]+", seed) and int(seed) < 1 << 32:
         return int(seed)
-    raise EncodeError(f"PYTHONHASHSEED={seed!r} is no seed; Python takes an integer from 0 to 4294967295, or random")
+    raise EncodeError(
+        f"PYTHONHASHSEED={seed!r} is no seed: Python refuses to start with it, so there is no such deployment; "
+        "give an integer from 0 to 4294967295, or random"
+    )
+
+
+def python_version(text: str) -> tuple[int, int]:
+    """Major and minor of a version of CPython.
+
+    Raises:
+        EncodeError: it is none, or older than 3.8, whose hash of tuples is another one.
+    """
+    found = re.match(r"(3)\.([0-9]+)(?:\.[0-9]+)?(?:(?:a|b|rc)[0-9]+)?[+]?$", text.strip())
+    if found is None or int(found[2]) < 8:
+        raise EncodeError(f"{text!r} is not a version of CPython that can be modelled; give 3.8 or later, such as 3.12")
+    return int(found[1]), int(found[2])

@@ -22,6 +22,9 @@ ChainInput = tuple[object, ...]
 
 Digest = Callable[[object], bytes]
 
+HASH_OF_NONE: Final = 0xFCA86420
+"""``hash(None)`` from CPython 3.12 on; before, it is an address and differs from process to process."""
+
 _MASK: Final = (1 << 64) - 1
 _MERSENNE: Final = (1 << 61) - 1
 _PRIME_1: Final = 11400714785074694791
@@ -33,7 +36,7 @@ def tuple_hash(value: ChainInput, *, hash_of_none: int = 0) -> int:
     """CPython's hash of a tuple of integers, None and such tuples, signed 64-bit, without calling ``hash``.
 
     Integers hash modulo 2^61 - 1, and tuples by the xxHash-derived mixing of CPython 3.8 and later. ``hash(None)`` is an
-    address before CPython 3.12, so the caller gives it.
+    address before CPython 3.12, so the caller gives it (`HASH_OF_NONE` from there on).
 
     Raises:
         TypeError: an element is of another type.
@@ -66,17 +69,18 @@ def _signed(value: int) -> int:
     return value - (1 << 64) if value >> 63 else value
 
 
-def text_hash(text: str, *, seed: int) -> int:
+def text_hash(text: str, *, seed: int, rounds: tuple[int, int] = (1, 3)) -> int:
     """CPython's hash of a text in a process with PYTHONHASHSEED set to ``seed``, signed 64-bit, without calling ``hash``.
 
-    SipHash-1-3 of the text in memory (one byte a character up to U+00FF), keyed with the first 16 bytes that CPython derives
-    from the seed, zeros for 0. Source: CPython 3.11 and later, ``Python/pyhash.c`` and ``Python/bootstrap_hash.c``.
+    SipHash of the text in memory (one byte a character up to U+00FF), keyed with the first 16 bytes that CPython derives
+    from the seed, zeros for 0. ``rounds`` are (1, 3) in CPython 3.11 and later, and (2, 4) before. The empty text hashes to 0.
+    Source: ``Python/pyhash.c`` and ``Python/bootstrap_hash.c``.
 
     Raises:
         ValueError: the text has characters beyond U+00FF, which CPython holds in its own byte order.
     """
     data = text.encode("latin-1")
-    result = 0 if not data else _signed(_siphash_1_3(_seed_bytes(seed, 16), data))
+    result = 0 if not data else _signed(_siphash(_seed_bytes(seed, 16), data, *rounds))
     return -2 if result == -1 else result
 
 
@@ -91,7 +95,7 @@ def _seed_bytes(seed: int, count: int) -> bytes:
     return bytes(made)
 
 
-def _siphash_1_3(key: bytes, data: bytes) -> int:
+def _siphash(key: bytes, data: bytes, rounds: int, last_rounds: int) -> int:
     first: int
     second: int
     first, second = struct.unpack("<QQ", key)
@@ -104,10 +108,11 @@ def _siphash_1_3(key: bytes, data: bytes) -> int:
     padded = data + bytes(7 - len(data) % 8) + bytes([len(data) & 0xFF])
     for (word,) in struct.iter_unpack("<Q", padded):
         state[3] ^= word
-        _sip_round(state)
+        for _ in range(rounds):
+            _sip_round(state)
         state[0] ^= word
     state[2] ^= 0xFF
-    for _ in range(3):
+    for _ in range(last_rounds):
         _sip_round(state)
     return state[0] ^ state[1] ^ state[2] ^ state[3]
 

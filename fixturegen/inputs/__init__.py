@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from fixturegen.inputs import chunks, frames, keys, remote_metadata
+from fixturegen.inputs import chunks, deployments, frames, keys, remote_metadata
 from wire.release import Release
 
 
@@ -34,6 +34,6 @@ def questions(release: Release) -> list[Question]:
 
 
 def _all(release: Release) -> Iterator[Question]:
-    for topic in (frames, remote_metadata, keys, chunks):
+    for topic in (frames, remote_metadata, keys, chunks, deployments):
         for name, op, args in topic.questions(release):
             yield Question(name, op, args)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from fixturegen.inputs.identities import ENGINE
+from fixturegen.inputs.identities import identity
 from wire.chunks import CHUNK_CHAINS, TEXT_ALGORITHM
 from wire.keys import KEY_GRAMMARS
 from wire.release import Release
@@ -59,7 +59,6 @@ def questions(release: Release) -> Asked:
 
 
 def _ask(release: Release, tokens: list[int], **changes: Any) -> dict[str, Any]:
-    grammar = KEY_GRAMMARS[release]
     text_chain = CHUNK_CHAINS[release].third == "text chain"
     made: dict[str, Any] = {
         "tokens": tokens,
@@ -68,11 +67,5 @@ def _ask(release: Release, tokens: list[int], **changes: Any) -> dict[str, Any]:
         "chunk_size": 16,
         "save_unfull_chunk": True,
         "skip": 0,
-        "model": "meta-llama/Llama-3.1-8B",
-        "world_size": 1,
-        "worker_id": 0,
-        "dtype": "bfloat16" if grammar.dtype_names is not None else None,
-        "fmt": ENGINE if grammar.prefix else None,
-        "tags": [],
     }
-    return {**made, **changes}
+    return {**made, **identity(release), **changes}

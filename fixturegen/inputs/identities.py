@@ -20,18 +20,21 @@ def chunk_hash(release: Release, value: int | str = 0x1A2B3C4D5E6F7081) -> dict[
 
 def key(release: Release, **changes: Any) -> dict[str, Any]:
     """A key of the contract for a release: parts that its grammar lacks are null."""
-    grammar = KEY_GRAMMARS[release]
-    made = {
-        "model": "meta-llama/Llama-3.1-8B",
-        "world_size": 1,
-        "worker_id": 0,
-        "chunk_hash": chunk_hash(release),
-        "dtype": "bfloat16" if grammar.dtype_names is not None else None,
-        "fmt": ENGINE if grammar.prefix else None,
-        "layer": None,
-        "tags": [],
-    }
+    made = {**identity(release), "chunk_hash": chunk_hash(release), "layer": None}
     unknown = set(changes) - set(made)
     if unknown:
         raise ValueError(f"keys have no {', '.join(sorted(unknown))}")
     return {**made, **changes}
+
+
+def identity(release: Release) -> dict[str, Any]:
+    """What a process puts into all of its keys: model, ranks, dtype, engine and tags, as far as the grammar has them."""
+    grammar = KEY_GRAMMARS[release]
+    return {
+        "model": "meta-llama/Llama-3.1-8B",
+        "world_size": 1,
+        "worker_id": 0,
+        "dtype": "bfloat16" if grammar.dtype_names is not None else None,
+        "fmt": ENGINE if grammar.prefix else None,
+        "tags": [],
+    }

@@ -24,6 +24,8 @@ HASH_OF_NONE = (
 
 def database(args):
     options = {"chunk_size": args["chunk_size"], "save_unfull_chunk": args["save_unfull_chunk"]}
+    if args.get("save_only_first_rank") is not None:
+        options["extra_config"] = {"save_only_first_rank": args["save_only_first_rank"]}
     if HAS_ALGORITHMS:
         options["pre_caching_hash_algorithm"] = args["algorithm"]
         if args["algorithm"] == TEXT_ALGORITHM:
@@ -46,8 +48,11 @@ def metadata(args):
         "local_worker_id": args["worker_id"],
         "fmt": args["fmt"],
         "kv_dtype": to_dtype(args["dtype"] or "float16"),
+        "use_mla": args.get("mla", False),
         "kv_shape": (2, 2, args["chunk_size"], 2, 8),
     }
+    if args.get("mla") and "use_mla" not in names:
+        raise Inapplicable("this release does not know of multi-head latent attention")
     return Metadata(**{name: value for name, value in values.items() if name in names})
 
 

@@ -16,7 +16,7 @@ from rich.console import Console
 from rich.text import Text
 
 from fixturegen.errors import CaptureError, CorpusError, EnvironmentUnavailable
-from harness.cli import capture, drift, list_cases, run, serve, smoke, test, verify
+from harness.cli import capture, drift, keys, list_cases, run, serve, smoke, test, verify
 from harness.client import ClientFailure
 from harness.failure import TargetUnavailable
 from harness.matrix import UsageError
@@ -95,6 +95,7 @@ app.command("run")(_guarded(run.command))
 app.command("list")(_guarded(list_cases.command))
 app.command("smoke")(_guarded(smoke.command))
 app.command("serve")(_guarded(serve.command))
+app.command("keys")(_guarded(keys.command))
 app.command("capture")(_guarded(capture.command))
 app.command("verify")(_guarded(verify.command))
 app.command("drift")(_guarded(drift.command))

@@ -4,18 +4,16 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Mapping, Sequence
-from typing import Any, Final
+from typing import Any
 
 from harness.client import ClientError
+from harness.reference.chains import HASH_OF_NONE, check_chunk_size
 from harness.reference.values import hash_from_json, key_text, key_to_json, release_of, wire_errors
-from wire.chunks import chunk_hashes, chunk_keys
+from wire.chunks import Returns, chunk_hashes, chunk_keys
 from wire.hashes import token_hashes
 from wire.keys import CacheKey, parse_key
 
 Answer = dict[str, Any]
-
-# Before CPython 3.12 this is an address: builtin keys of 0.3.4 to 0.3.15 then hold in this process only, as the real ones do.
-_HASH_OF_NONE: Final = hash(None)
 
 
 class KeyOperations:
@@ -49,39 +47,33 @@ class KeyOperations:
         dtype: str | None,
         fmt: str | None,
         tags: Sequence[Sequence[str]],
+        returns: Returns | None = None,
         **_: Any,
     ) -> Answer:
         """The chunks of a token list, each with its key string."""
         known = release_of(release)
-        _check_chunk_size(chunk_size)
+        check_chunk_size(chunk_size)
         identity = CacheKey(model, world_size, worker_id, 0, dtype, fmt, tags=tuple((name, text) for name, text in tags))
         with wire_errors():
-            try:
-                chunks = chunk_hashes(
-                    known,
-                    tokens,
-                    chunk_size=chunk_size,
-                    algorithm=algorithm,
-                    none_hash=hash_from_json(none_hash),
-                    save_unfull_chunk=save_unfull_chunk,
-                    skip=skip,
-                    hash_of_none=_HASH_OF_NONE,
-                )
-            except OverflowError as error:
-                raise ClientError("refused", f"a token does not fit into 32 bits: {error}") from error
+            chunks = chunk_hashes(
+                known,
+                tokens,
+                chunk_size=chunk_size,
+                algorithm=algorithm,
+                none_hash=hash_from_json(none_hash),
+                returns=returns,
+                save_unfull_chunk=save_unfull_chunk,
+                skip=skip,
+                hash_of_none=HASH_OF_NONE,
+            )
             keys = chunk_keys(known, identity, chunks)
         return {"chunks": [{"start": c.start, "end": c.end, "key": key} for c, key in zip(chunks, keys, strict=True)]}
 
     def token_hashes(self, *, release: str, tokens: Sequence[int], chunk_size: int, **_: Any) -> Answer:
         """The hashes of the full chunks of a token list, as the multiprocess server makes them."""
         release_of(release)
-        _check_chunk_size(chunk_size)
+        check_chunk_size(chunk_size)
         try:
             return {"hashes": [digest.hex() for digest in token_hashes(tokens, chunk_size)]}
         except struct.error as error:
             raise ClientError("refused", f"a token does not fit into 32 bits: {error}") from error
-
-
-def _check_chunk_size(chunk_size: int) -> None:
-    if chunk_size < 1:
-        raise ClientError("refused", f"a chunk of {chunk_size} tokens is none")

@@ -11,6 +11,7 @@ from typing import Any, ClassVar, Final
 
 from harness.client import OPERATIONS, PROTOCOL_VERSION, ClientError, MissError, UnsupportedError
 from harness.reference.connection import BODY_LIMIT, Connection
+from harness.reference.deployments import DeploymentOperations
 from harness.reference.frames import FrameOperations
 from harness.reference.keys import KeyOperations
 from harness.reference.layouts import LayoutOperations
@@ -57,7 +58,7 @@ class LmConnection(Connection):
         return reply.code == "SUCCESS"
 
 
-class ReferenceClient(FrameOperations, KeyOperations, LayoutOperations):
+class ReferenceClient(FrameOperations, KeyOperations, DeploymentOperations, LayoutOperations):
     """All operations of the contract, for every known release."""
 
     name: ClassVar[str] = "lmconform reference client"

@@ -5,6 +5,7 @@ import pytest
 from fixturegen.corpus import load_corpus, write_corpus
 from fixturegen.manifest import Manifest
 from fixturegen.vector import Step, Transcript, Vector
+from fixturegen.wheel import Wheel
 from wire.release import Release
 
 VECTORS = (
@@ -32,6 +33,7 @@ def manifest():
         wheel="lmcache-0.5.6-cp311-cp311-linux_x86_64.whl",
         wheel_sha256="14530ff72b96056e" + "0" * 48,
         stubs=["lmcache.c_ops"],
+        vllm={"0.28.0": Wheel("vllm-0.28.0-cp38-abi3-manylinux_2_28_x86_64.whl", "addb0ffd" + "0" * 56)},
         byte_order="little",
         files={},
         volatile={"lm.key.parse.odd": "it differs"},

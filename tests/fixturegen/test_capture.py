@@ -12,11 +12,12 @@ import fixturegen.capture
 from fixturegen import player
 from fixturegen.capture import capture
 from fixturegen.corpus import load_corpus
-from fixturegen.environment import ServerAddress, Wheel
+from fixturegen.environment import ServerAddress
 from fixturegen.errors import CaptureError, EnvironmentUnavailable
 from fixturegen.inputs import Question, questions
 from fixturegen.scenarios import scenarios
 from fixturegen.vector import MASKED, Step, Transcript
+from fixturegen.wheel import Wheel
 from mockserver.lm import LmServer
 from wire.release import Release
 
@@ -35,14 +36,19 @@ class FakeEnvironment:
         self.answers = itertools.cycle(answers)
         self.make_server = server
         self.jobs = []
+        self.seeds = []
         self.seen = []
         self.servers = 0
 
     def wheel(self, release):
         return Wheel(f"lmcache-{release}-cp311-cp311-any.whl", "ab" * 32)
 
-    def run_probe(self, release, job, *, timeout):
+    def vllm_wheel(self, version):
+        return Wheel(f"vllm-{version}-cp38-abi3-any.whl", "cd" * 32)
+
+    def run_probe(self, release, job, *, timeout, seed="0"):
         self.jobs.append(job)
+        self.seeds.append(seed)
         self.seen.append((release, timeout))
         return copy.deepcopy(next(self.answers))
 
@@ -139,6 +145,35 @@ def test_both_runs_get_the_same_job_in_order(tmp_path):
     assert [vector["id"] for vector in first["vectors"]] == list(OUTCOMES)
     assert environment.servers == 2
     assert {release for release, _ in environment.seen} == {RELEASE}
+
+
+@few
+def test_questions_about_another_seed_are_asked_of_interpreters_that_have_it(tmp_path, monkeypatch):
+    beside = {"vllm": "0.28.0", "kv_cache_utils": True}
+    asked = [
+        Question("lm.plain", "format_key", {"key": 1}),
+        Question("lm.zero", "deployment_keys", {**beside, "seed": "0"}),
+        Question("lm.unset", "deployment_keys", {**beside, "seed": None}),
+    ]
+    monkeypatch.setattr(fixturegen.capture, "questions", lambda _release: asked)
+    seeded, unset = {"lm.plain": PLAIN, "lm.zero": PLAIN}, {"outcomes": {"lm.unset": VOLATILE}, "environment": ENVIRONMENT}
+    environment = FakeEnvironment(answer(seeded), unset)
+    capture(RELEASE, environment, root=tmp_path)
+    assert environment.seeds == ["0", None, "0", None]
+    assert [[vector["id"] for vector in job["vectors"]] for job in environment.jobs[:2]] == [
+        ["lm.plain", "lm.zero"],
+        ["lm.unset"],
+    ]
+    assert [job["layouts"] for job in environment.jobs[:2]] == [True, False]
+    corpus = load_corpus(RELEASE, tmp_path)
+    assert [vector.id for vector in corpus.vectors["deployment_keys"]] == ["lm.zero", "lm.unset"]
+    assert corpus.manifest.vllm == {"0.28.0": Wheel("vllm-0.28.0-cp38-abi3-any.whl", "cd" * 32)}
+
+
+@few
+def test_a_finding_is_recorded_with_its_vector(tmp_path):
+    capture(RELEASE, FakeEnvironment(answer({**OUTCOMES, "lm.plain": {**PLAIN, "finding": "it is a pickle"}})), root=tmp_path)
+    assert load_corpus(RELEASE, tmp_path).vector("lm.plain").finding == "it is a pickle"
 
 
 @few
@@ -311,7 +346,8 @@ def as_probe_answer(corpus):
         elif vector.op == "unpack_layout":
             layouts[name]["output"]["unpacked"] = vector.answer["paged"]
         else:
-            outcomes[vector.id] = {**vector.outcome, "source": vector.source}
+            remarks = {"volatile": vector.volatile, "finding": vector.finding}
+            outcomes[vector.id] = {**vector.outcome, "source": vector.source, **{n: text for n, text in remarks.items() if text}}
     report = {"vectors": list(layouts.values()), "sources": list(sources.values()), "unavailable": []}
     return answer(outcomes, layouts=report)
 

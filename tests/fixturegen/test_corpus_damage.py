@@ -254,11 +254,11 @@ def test_a_manifest_without_a_member_is_found(small_corpus, load, member):
 
 
 def test_a_manifest_of_another_format_is_found(small_corpus, load):
-    edit_manifest(small_corpus, lambda document: document.update(format=2))
-    assert f"{small_corpus / 'manifest.json'}: format 2, this version reads 1; capture again" in refusal(load)
+    edit_manifest(small_corpus, lambda document: document.update(format=1))
+    assert f"{small_corpus / 'manifest.json'}: format 1, this version reads 2; capture again" in refusal(load)
 
 
-@pytest.mark.parametrize("text", ["", "[]", "null", "{", '{"format": 1, "wheel": []}'])
+@pytest.mark.parametrize("text", ["", "[]", "null", "{", '{"format": 2, "wheel": []}'])
 def test_a_manifest_that_is_none_is_found(small_corpus, load, text):
     (small_corpus / "manifest.json").write_text(text)
     assert f"{small_corpus / 'manifest.json'}: not a manifest" in refusal(load)

@@ -16,20 +16,17 @@ from fixturegen import venv
 from fixturegen.corpus import CORPUS_SETTING
 from fixturegen.environment import PROBES, open_environment
 from fixturegen.errors import CaptureError, EnvironmentUnavailable
+from fixturegen.settings import SETTINGS, cache_directory, offline
 from fixturegen.venv import (
-    SETTINGS,
     STUBS,
     STUBS_FOLDER,
     STUBS_VARIABLE,
     VenvEnvironment,
     base_requirements,
-    cache_directory,
     fetch_wheel,
-    offline,
     parse_probe_answer,
-    unpack_wheel,
-    wheel_of,
 )
+from fixturegen.wheel import unpack_wheel, wheel_of
 from wire.release import KNOWN_RELEASES, Release
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -37,6 +34,8 @@ RELEASE = Release.parse("0.5.6")
 STUBBED = Release.parse("0.3.4")
 WHEEL = "lmcache-0.5.6-cp311-cp311-manylinux_2_28_x86_64.whl"
 STUBBED_WHEEL = "lmcache-0.3.4-cp311-cp311-manylinux_2_28_x86_64.whl"
+
+JOB = {"vectors": []}
 
 FAKE_PIP = """
 import json, os, pathlib, signal, sys
@@ -204,7 +203,7 @@ def test_offline_a_base_that_is_not_built_is_unavailable(monkeypatch, cache, pip
     monkeypatch.setenv("LMCONFORM_OFFLINE", "1")
     put_wheel(cache)
     with pytest.raises(EnvironmentUnavailable, match="base environment is not built and LMCONFORM_OFFLINE forbids building it"):
-        VenvEnvironment(cache).run_probe(RELEASE, {}, timeout=10)
+        VenvEnvironment(cache).run_probe(RELEASE, JOB, timeout=10)
     with pytest.raises(EnvironmentUnavailable, match="LMCONFORM_OFFLINE"), VenvEnvironment(cache).server(RELEASE):
         pytest.fail("the block must not run")
     assert pip() == []
@@ -215,7 +214,7 @@ def test_offline_what_is_cached_is_used(monkeypatch, cache):
     put_wheel(cache)
     put_python(cache, "print('{\"outcomes\": {}}')")
     assert VenvEnvironment(cache).wheel(RELEASE).name == WHEEL
-    assert VenvEnvironment(cache).run_probe(RELEASE, {}, timeout=30) == {"outcomes": {}}
+    assert VenvEnvironment(cache).run_probe(RELEASE, JOB, timeout=30) == {"outcomes": {}}
 
 
 def test_readiness_names_what_is_missing_first(cache):
@@ -425,13 +424,13 @@ def echo(cache):
     """What a probe sees: its job, arguments and variables."""
     put_wheel(cache)
     put_python(cache, ECHO)
-    return lambda: VenvEnvironment(cache).run_probe(RELEASE, {"vectors": [{"id": "é"}]}, timeout=30)
+    return lambda: VenvEnvironment(cache).run_probe(RELEASE, {"vectors": [{"id": "é", "args": {}}]}, timeout=30)
 
 
 def test_a_probe_gets_its_job_on_standard_input(echo):
     seen = echo()
-    assert seen["job"] == {"vectors": [{"id": "é"}]}
-    assert seen["argv"] == ["-B", str(PROBES / "run.py")]
+    assert seen["job"] == {"vectors": [{"id": "é", "args": {}}], "vllm": {}}
+    assert seen["argv"] == [str(PROBES / "run.py")]
 
 
 def test_a_probe_sees_the_unpacked_wheel_and_pinned_variables(echo, cache):
@@ -444,7 +443,7 @@ def test_a_probe_sees_the_unpacked_wheel_and_pinned_variables(echo, cache):
 def test_a_probe_of_a_release_with_stubs_finds_them_first(echo, cache):
     put_wheel(cache, STUBBED_WHEEL)
     environment = VenvEnvironment(cache)
-    variables = environment.run_probe(STUBBED, {}, timeout=30)["variables"]
+    variables = environment.run_probe(STUBBED, JOB, timeout=30)["variables"]
     assert variables["PYTHONPATH"].split(os.pathsep) == [str(STUBS_FOLDER), str(environment._unpacked(STUBBED))]
     assert variables[STUBS_VARIABLE] == "lmcache.c_ops"
 
@@ -453,6 +452,16 @@ def test_a_probe_of_another_release_has_no_stubs(echo):
     variables = echo()["variables"]
     assert STUBS_VARIABLE not in variables
     assert str(STUBS_FOLDER) not in variables["PYTHONPATH"]
+
+
+def test_a_probe_without_a_seed_has_none(cache, echo):
+    echo()
+    seen = VenvEnvironment(cache).run_probe(RELEASE, JOB, timeout=30, seed=None)
+    assert "PYTHONHASHSEED" not in seen["variables"]
+
+
+def test_a_probe_writes_compiled_modules_into_the_cache_alone(echo, cache):
+    assert echo()["variables"]["PYTHONPYCACHEPREFIX"] == str(cache / "pycache")
 
 
 def test_a_probe_sees_none_of_our_own_python_and_lmcache_variables(echo, monkeypatch):
@@ -469,14 +478,14 @@ def test_a_probe_that_fails_is_a_capture_error_with_its_words(cache):
     put_wheel(cache)
     put_python(cache, "raise SystemExit('no such attribute')")
     with pytest.raises(CaptureError, match=r"the probe of lmcache 0\.5\.6 ended with status 1:\nno such attribute"):
-        VenvEnvironment(cache).run_probe(RELEASE, {}, timeout=30)
+        VenvEnvironment(cache).run_probe(RELEASE, JOB, timeout=30)
 
 
 def test_a_probe_that_hangs_is_a_capture_error(cache):
     put_wheel(cache)
     put_python(cache, "import signal; signal.pause()")
     with pytest.raises(CaptureError, match=r"the probe of lmcache 0\.5\.6 did not end within 0 s"):
-        VenvEnvironment(cache).run_probe(RELEASE, {}, timeout=0.3)
+        VenvEnvironment(cache).run_probe(RELEASE, JOB, timeout=0.3)
 
 
 def test_a_base_whose_interpreter_went_away_is_unavailable_and_says_what_to_remove(cache):
@@ -485,7 +494,7 @@ def test_a_base_whose_interpreter_went_away_is_unavailable_and_says_what_to_remo
     (base / "bin" / "python").unlink()
     (base / "bin" / "python").symlink_to("/no/such/python3.11")
     with pytest.raises(EnvironmentUnavailable, match=rf"{base / 'bin' / 'python'} does not start.*remove"):
-        VenvEnvironment(cache).run_probe(RELEASE, {}, timeout=30)
+        VenvEnvironment(cache).run_probe(RELEASE, JOB, timeout=30)
     with (
         pytest.raises(EnvironmentUnavailable, match=rf"{base / 'bin' / 'python'} does not start"),
         VenvEnvironment(cache).server(RELEASE),
@@ -497,8 +506,8 @@ SERVE = f"""
 import signal, sys
 sys.path.insert(0, {str(ROOT)!r})
 from mockserver.lm import LmServer
-assert sys.argv[1:4] == ["-B", "-m", "lmcache.v1.server"], sys.argv
-with LmServer("0.5.6", host=sys.argv[4], port=int(sys.argv[5])):
+assert sys.argv[1:3] == ["-m", "lmcache.v1.server"], sys.argv
+with LmServer("0.5.6", host=sys.argv[3], port=int(sys.argv[4])):
     signal.pause()
 """
 

@@ -83,15 +83,11 @@ Hash fold(const Hash& hash, Release release) {
     return Integer::from_big_endian(digest->data(), std::min<std::size_t>(8, digest->size()));
 }
 
-// vLLM 0.10 knew sha256_cbor_64bit, which returns an integer: the low 64 bits of the digest. From vLLM 0.11 on, both names stand for
-// sha256_cbor, which returns the 32 bytes. Which of the two ran shows in what the chain starts from: vLLM makes NONE_HASH with the same
-// function, so bytes there mean the newer one, and an integer other than 0 means the older one - unless lmcache folds bytes by itself.
-// What this leaves open is decided by the name.
-bool cbor_returns_integer(const ChunkRequest& request, Release release) {
-    const auto* number = std::get_if<Integer>(&request.none_hash);
-    if (!number) return false;
-    if (request.algorithm == "sha256_cbor_64bit") return true;
-    return !number->is_zero() && !at(kDigestsAreFolded, release);
+// vLLM up to 0.10.1 returned integers: of sha256_cbor_64bit the low 64 bits of the digest. Later ones return the 32 bytes. A caller says
+// which; otherwise it shows in what the chain starts from, because vLLM makes NONE_HASH with the same function.
+bool returns_integer(const ChunkRequest& request) {
+    if (request.returns) return *request.returns == "int";
+    return std::holds_alternative<Integer>(request.none_hash);
 }
 
 using Step = Hash (*)(const Hash&, const Tokens&, Chain);
@@ -118,7 +114,7 @@ Step choose_step(const ChunkRequest& request, Release release) {
         const CborNames unknown = request.algorithm == "sha256_cbor" ? CborNames::only_64bit : CborNames::only_plain;
         if (at(kCborNames, release) == unknown)
             throw Unsupported("lmcache " + release.name() + " does not know " + request.algorithm + " and falls back to builtin");
-        if (cbor_returns_integer(request, release)) {
+        if (returns_integer(request)) {
             return [](const Hash& previous, const Tokens& tokens, Chain c) -> Hash {
                 const Digest digest = cbor_digest(previous, tokens, c);
                 return Integer::from_big_endian(digest.data() + 24, 8);

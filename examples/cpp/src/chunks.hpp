@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -18,6 +19,7 @@ struct ChunkRequest {
     bool save_unfull_chunk;
     std::int64_t skip;
     Key key;  // everything but the hash
+    std::optional<std::string> returns;  // "int" or "bytes": what the hash function gives back
 };
 
 struct Chunk {

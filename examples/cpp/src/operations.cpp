@@ -203,7 +203,8 @@ Json Client::chunk_keys(const Json& args) {
                          integer_member(args, "chunk_size", INT64_MIN, INT64_MAX),
                          bool_member(args, "save_unfull_chunk"),
                          integer_member(args, "skip", INT64_MIN, INT64_MAX),
-                         key_from(args)};
+                         key_from(args),
+                         args.contains("returns") ? std::optional(text_member(args, "returns")) : std::nullopt};
     Json chunks = Json::array();
     for (const Chunk& chunk : lm::chunk_keys(request, release))
         chunks.push_back({{"start", chunk.start}, {"end", chunk.end}, {"key", chunk.key}});

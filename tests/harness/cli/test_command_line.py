@@ -67,7 +67,7 @@ def test_nothing_at_all_shows_the_help(command):
     assert "Commands:" in ended.out + ended.err
 
 
-@pytest.mark.parametrize("name", ["run", "list", "smoke", "serve", "capture", "verify", "test"])
+@pytest.mark.parametrize("name", ["run", "list", "smoke", "serve", "keys", "capture", "verify", "test"])
 def test_help_shows_what_a_command_does(command, name):
     ended = command(name, "--help")
     assert ended.code == 0
@@ -82,6 +82,8 @@ def test_help_shows_what_a_command_does(command, name):
         ("list", "--lmcache --target --only --ids"),
         ("smoke", "--client"),
         ("serve", "--lmcache --port --host --allow-remote --fault --faults"),
+        ("keys", "--tokens-file --algorithm --lmcache --vllm --no-kv-cache-utils --seed --python --chunk-size --skip --model"),
+        ("keys", "--save-unfull-chunk --world-size --worker-id --dtype --fmt --tag --layer --mla --expect --format"),
         ("capture", "--runtime --out"),
         ("verify", "--corpus"),
     ],

@@ -1,0 +1,150 @@
+"""vLLM beside the real lmcache: the Python files of a few versions, and the packages that they import.
+
+vLLM gives lmcache its hash functions and its NONE_HASH. Neither needs a GPU, so a wheel without its libraries is enough.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import platform
+import shutil
+import sys
+import tempfile
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+from fixturegen.errors import EnvironmentUnavailable
+from fixturegen.lock import locked
+from fixturegen.pip import FOR_PYTHON, pip
+from fixturegen.settings import OFFLINE_SETTING, cache_directory, offline
+from fixturegen.wheel import Wheel, unpack_wheel, wheel_of
+
+VLLM_VERSIONS: Final = ("0.10.1", "0.11.0", "0.28.0", "0.33.0")
+"""One of each kind: integers, digests, digests with xxhash, and a NONE_HASH that does not need PYTHONHASHSEED."""
+
+REQUIREMENTS: Final = Path(__file__).resolve().parent / "requirements"
+HASHING: Final = "vllm-hashing"
+COMPLETE: Final = "vllm"
+SETS: Final = (HASHING, COMPLETE)
+"""Requirement sets, each the stem of a file: what hash functions import, and what NONE_HASH needs besides."""
+
+DOWNLOAD_TIMEOUT: Final = 1800.0
+_VLLM_PLATFORM: Final = "x86_64"
+"""Only Python files are kept, so every machine takes the same wheel."""
+_GLIBC: Final = 31
+"""Minor number of the oldest glibc 2.x that packages must run with, in a container as well as here."""
+
+
+@dataclass(frozen=True)
+class VllmTree:
+    """An unpacked vLLM: where its ``vllm`` package lies, and the wheel it came from."""
+
+    folder: Path
+    wheel: Wheel
+
+
+class VllmTrees:
+    """vLLM versions and requirement sets, fetched once and kept in the cache."""
+
+    def __init__(self, cache: Path | None = None) -> None:
+        self._cache = (cache or cache_directory()) / "vllm"
+
+    def tree(self, version: str) -> VllmTree:
+        """The Python files of a version.
+
+        Raises:
+            EnvironmentUnavailable: they are not cached and cannot be fetched.
+        """
+        folder = self._cache / f"vllm-{version}"
+        marker = folder / ".wheel.json"
+        if not marker.is_file():
+            _require_online(f"vLLM {version}")
+            with locked(self._cache / f"vllm-{version}.lock"):
+                if not marker.is_file():
+                    self._fetch(version, folder)
+        return VllmTree(folder, Wheel(**json.loads(marker.read_text(encoding="utf-8"))))
+
+    def packages(self, name: str) -> Path:
+        """The unpacked packages of a requirement set.
+
+        Raises:
+            EnvironmentUnavailable: they are not cached and cannot be fetched.
+        """
+        requirements = REQUIREMENTS / f"{name}.txt"
+        key = hashlib.sha256(f"{requirements.read_text(encoding='utf-8')}\0{platform.machine()}".encode()).hexdigest()[:12]
+        folder = self._cache / f"{name}-{key}"
+        if not folder.is_dir():
+            _require_online(f"what vLLM imports ({requirements.name})")
+            with locked(self._cache / f"{folder.name}.lock"):
+                if not folder.is_dir():
+                    self._install(requirements, folder)
+        return folder
+
+    def _fetch(self, version: str, folder: Path) -> None:
+        print(f"lmconform: fetching the Python files of vLLM {version}, once", file=sys.stderr, flush=True)
+        with tempfile.TemporaryDirectory(dir=self._cache, prefix="download-") as made:
+            pip(
+                sys.executable,
+                "download",
+                [*_no_dependencies(_VLLM_PLATFORM, newest_glibc=35), "--dest", made, f"vllm=={version}"],
+                what=f"download vLLM {version}",
+                timeout=DOWNLOAD_TIMEOUT,
+            )
+            (path,) = Path(made).glob("*.whl")
+            wheel = wheel_of(path)
+            half_done = Path(made) / "tree"
+            unpack_wheel(path, half_done, _is_python)
+            (half_done / ".wheel.json").write_text(json.dumps({"name": wheel.name, "sha256": wheel.sha256}), encoding="utf-8")
+            shutil.rmtree(folder, ignore_errors=True)
+            half_done.rename(folder)
+
+    def _install(self, requirements: Path, folder: Path) -> None:
+        with tempfile.TemporaryDirectory(dir=self._cache, prefix="install-") as made:
+            half_done = Path(made) / "packages"
+            pip(
+                sys.executable,
+                "install",
+                [
+                    *_no_dependencies(platform.machine(), newest_glibc=_GLIBC),
+                    *("--no-compile", "--target", str(half_done), "--requirement", str(requirements)),
+                ],
+                what=f"install what vLLM imports ({requirements.name})",
+                timeout=DOWNLOAD_TIMEOUT,
+            )
+            half_done.rename(folder)
+
+
+def import_paths(version: str, trees: VllmTrees, *, complete: bool) -> list[Path]:
+    """Folders that make a version importable: all of it as far as we need, or its hash functions alone.
+
+    Raises:
+        EnvironmentUnavailable: something cannot be fetched.
+    """
+    return [trees.tree(version).folder, *(trees.packages(name) for name in (SETS if complete else SETS[:1]))]
+
+
+def versions_in(job: Mapping[str, Any]) -> list[str]:
+    """The versions of vLLM that the vectors of a job ask for."""
+    asked = {vector["args"].get("vllm") for vector in job["vectors"]}
+    return [version for version in VLLM_VERSIONS if version in asked]
+
+
+def _is_python(name: str) -> bool:
+    return name.endswith((".py", "/METADATA", "/RECORD"))
+
+
+def _no_dependencies(machine: str, *, newest_glibc: int) -> Sequence[str]:
+    platforms = [f"manylinux_2_{minor}_{machine}" for minor in range(newest_glibc, 4, -1)]
+    platforms += [f"{old}_{machine}" for old in ("manylinux2014", "manylinux2010", "manylinux1", "linux")]
+    return (
+        *("--quiet", "--no-deps", *FOR_PYTHON, "--abi", "cp311", "--abi", "abi3", "--abi", "none"),
+        *(word for name in platforms for word in ("--platform", name)),
+    )
+
+
+def _require_online(what: str) -> None:
+    if offline():
+        raise EnvironmentUnavailable(f"{what} is not cached and {OFFLINE_SETTING} forbids fetching it")
