@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 from future_captures import BASE, REFUSED, Future, captured
 
-from fixturegen.vector import Step
+from fixturegen.vector import MASKED, Step
 from reports.drift.model import Level
 
 OPERATIONS = sorted(captured().vectors)
@@ -18,6 +18,8 @@ def spoiled(value, dice):
     leaves = []
 
     def walk(found, path):
+        if found == MASKED:
+            return
         if isinstance(found, dict | list):
             for key in found if isinstance(found, dict) else range(len(found)):
                 walk(found[key], [*path, key])
