@@ -168,3 +168,25 @@ def test_layouts_that_a_release_in_between_could_not_be_asked_are_compared_acros
     counts = f"{number} of {number} captured inputs"
     (change,) = layouts
     assert change.title == f"The bytes of a payload differ: {counts} (against 0.4.2, the last with captures of it)"
+
+
+def test_0_3_9_finds_other_hash_functions_in_a_vllm():
+    (change,) = between("0.3.7", "0.3.9").changes
+    assert change.title == "18 of 86 captured deployments hash with another function, 24 get no keys any more"
+    assert change.levels == CLIENTS_BREAK
+    assert ("sha256", "vLLM 0.10.1", "0, 4242", "vllm.utils.sha256 (int)", "builtin (int)") in change.table.rows
+
+
+def test_0_3_10_writes_a_world_of_1_beside_mla():
+    (change,) = between("0.3.9.post2", "0.3.10").changes
+    assert change.title == "Another world in keys (8 -> 1): sha256_cbor_64bit beside vLLM 0.10.1, seed 0, MLA"
+    assert change.levels == CLIENTS_BREAK
+
+
+def test_0_4_6_shows_keys_of_a_deployment_before_and_after_folding():
+    (change,) = between("0.4.5", "0.4.6").changes
+    example = change.examples[-1]
+    assert example.id.startswith("lm.deployments.vllm-0.28.0")
+    whole = example.before.text.rpartition("@")[0].rpartition("@")[2]
+    folded = example.after.text.rpartition("@")[0].rpartition("@")[2]
+    assert (len(whole), len(folded)) == (64, 16)
