@@ -186,7 +186,8 @@ def test_0_3_10_writes_a_world_of_1_beside_mla():
 def test_0_4_6_shows_keys_of_a_deployment_before_and_after_folding():
     (change,) = between("0.4.5", "0.4.6").changes
     example = change.examples[-1]
-    assert example.id.startswith("lm.deployments.vllm-0.28.0")
+    assert example.id.startswith("lm.deployments.vllm-")
     whole = example.before.text.rpartition("@")[0].rpartition("@")[2]
     folded = example.after.text.rpartition("@")[0].rpartition("@")[2]
-    assert (len(whole), len(folded)) == (64, 16)
+    assert len(bytes.fromhex(whole)) == 32
+    assert len(folded) <= 16
