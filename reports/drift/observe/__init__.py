@@ -1,0 +1,1 @@
+"""What one capture shows about its release, inferred from the captured bytes alone."""
