@@ -33,7 +33,7 @@ from reports.diagnosis import Diagnosis
 from reports.record import CaseRecord, ClientInfo, RunHeader
 from reports.results import ResultsWriter, utc_now
 from wire.errors import WireError
-from wire.lm.profile import LmProfile
+from wire.lm.profile import lm_profile
 from wire.release import Release
 
 COMMAND_SETTING: Final = "LMCONFORM_COMMAND"
@@ -119,6 +119,7 @@ class Matrix:
     _session: Session | None = None
     _writer: ResultsWriter | None = None
     _matched: set[str] = field(default_factory=set)
+    _by_release: dict[Release, dict[str, Requirement]] = field(default_factory=dict)
 
     @classmethod
     def from_config(cls, config: pytest.Config) -> Matrix:
@@ -154,6 +155,13 @@ class Matrix:
         """The specification."""
         return load_requirements()
 
+    def _requirements_of(self, release: Release) -> dict[str, Requirement]:
+        """The requirements that hold for a release."""
+        if release not in self._by_release:
+            found = {name: requirement for name, requirement in self.requirements.items() if release in requirement.releases}
+            self._by_release[release] = found
+        return self._by_release[release]
+
     def selects(self, item: pytest.Item) -> bool:
         """Whether an item has a cell and ``--only`` wants it."""
         cell = cell_of(item)
@@ -180,13 +188,13 @@ class Matrix:
             self._session = open_client(self.spec, budget=self.budget)
         return self._session
 
-    def judge(self, cell: Cell, spec: CaseSpec, profile: LmProfile) -> Judge:
+    def judge(self, cell: Cell, spec: CaseSpec) -> Judge:
         """A judge for one execution."""
         try:
             corpus = load_corpus(cell.release)
         except CorpusError:
             corpus = None
-        return Judge(cell, spec, self.requirements, profile, corpus)
+        return Judge(spec, self._requirements_of(cell.release), lm_profile(cell.release), corpus)
 
     def begin(self) -> None:
         """Open the results file, in the process that sees the whole run.
@@ -232,7 +240,8 @@ class Matrix:
         spec = spec_of(function)
         assert cell is not None
         assert spec is not None
-        cited = tuple(name for name in spec.cites if self._holds(name, cell.release))
+        holding = self._requirements_of(cell.release)
+        cited = tuple(name for name in spec.cites if name in holding)
 
         def explain(diagnosis: Diagnosis) -> Diagnosis:
             return explained(diagnosis, self.requirements[cited[0]] if cited else None)
@@ -268,10 +277,6 @@ class Matrix:
         if self._writer is not None:
             self._writer.close(complete=complete and not collectors.cut_short)
         collectors.clear()
-
-    def _holds(self, name: str, release: Release) -> bool:
-        requirement = self.requirements.get(name)
-        return requirement is not None and release in requirement.releases
 
     def _rerun(self, identity: str, cell: Cell) -> str:
         words = [

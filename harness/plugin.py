@@ -13,7 +13,6 @@ import pytest
 if TYPE_CHECKING:
     from fixturegen.corpus import Corpus
     from harness.case import CaseSpec, Cell
-    from harness.client import Session
     from harness.judge import Judge
     from harness.matrix import Matrix
     from harness.subject import Subject
@@ -163,35 +162,25 @@ def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> None:
 
 
 @pytest.fixture
-def spec(request: pytest.FixtureRequest) -> CaseSpec:
-    """What the case's decorator said."""
-    from harness.case import spec_of
-
-    found = spec_of(request.function)
-    assert found is not None
-    return found
-
-
-@pytest.fixture
 def release(cell: Cell) -> Release:
     """The release of lmcache that is spoken."""
     return cell.release
 
 
 @pytest.fixture
-def profile(release: Release) -> LmProfile:
+def profile(cell: Cell) -> LmProfile:
     """What the release means on the ``lm://`` wire."""
     from wire.lm.profile import lm_profile
 
-    return lm_profile(release)
+    return lm_profile(cell.release)
 
 
 @pytest.fixture
-def corpus(release: Release) -> Corpus:
+def corpus(cell: Cell) -> Corpus:
     """The captures of the release."""
     from fixturegen.corpus import load_corpus
 
-    return load_corpus(release)
+    return load_corpus(cell.release)
 
 
 @pytest.fixture
@@ -202,36 +191,29 @@ def vector(cell: Cell) -> Any:
 
 
 @pytest.fixture
-def judge(request: pytest.FixtureRequest, cell: Cell, spec: CaseSpec, profile: LmProfile) -> Judge:
+def judge(request: pytest.FixtureRequest, cell: Cell) -> Judge:
     """Compares and explains."""
-    return _matrix(request.config).judge(cell, spec, profile)
+    return _matrix(request.config).judge(cell, _spec(request))
 
 
 @pytest.fixture
-def keys(release: Release) -> Keys:
+def keys(cell: Cell) -> Keys:
     """Makes keys that no other test uses."""
     from harness.values import Keys
 
-    return Keys(release)
+    return Keys(cell.release)
 
 
 @pytest.fixture
-def session(request: pytest.FixtureRequest, cell: Cell, spec: CaseSpec) -> Session:
-    """The running client, once it is clear that it declares what the case needs."""
-    from harness.subject import require
+def client(request: pytest.FixtureRequest, cell: Cell, judge: Judge) -> Iterator[Subject]:
+    """The client under test, which declares what the case needs; connections that the case opened are closed afterwards."""
+    from harness.subject import Subject, require
 
-    found = _matrix(request.config).session()
-    require(found, cell, spec)
-    found.mark()
-    return found
-
-
-@pytest.fixture
-def client(request: pytest.FixtureRequest, session: Session, cell: Cell, judge: Judge) -> Iterator[Subject]:
-    """The client under test; connections that the case opened are closed afterwards."""
-    from harness.subject import Subject
-
-    subject = Subject(session, cell, judge, _matrix(request.config).budget)
+    matrix = _matrix(request.config)
+    session = matrix.session()
+    require(session, cell, _spec(request))
+    session.mark()
+    subject = Subject(session, cell, judge, matrix.budget)
     yield subject
     subject.release_connections()
 
@@ -273,6 +255,14 @@ def _begin(config: pytest.Config) -> None:
         _matrix(config).begin()
     except (ClientFailure, OSError) as error:
         raise pytest.UsageError(str(error)) from None
+
+
+def _spec(request: pytest.FixtureRequest) -> CaseSpec:
+    from harness.case import spec_of
+
+    found = spec_of(request.function)
+    assert found is not None
+    return found
 
 
 def _place(item: pytest.Item) -> int:

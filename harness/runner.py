@@ -47,6 +47,23 @@ CASES: Final = Path(__file__).resolve().parent.parent / "cases"
 """Beside this package, in the source tree and where it is installed; named by path because imports point down only."""
 RESULTS: Final = "results.jsonl"
 JUNIT: Final = "junit.xml"
+UNUSED: Final = (
+    "cacheprovider",
+    "terminal",
+    "logging",
+    "warnings",
+    "unraisableexception",
+    "threadexception",
+    "doctest",
+    "unittest",
+    "junitxml",
+    "pastebin",
+    "debugging",
+    "setuponly",
+    "setupplan",
+    "stepwise",
+)
+"""Plugins of pytest that no case needs; with ten thousands of cases each of them costs seconds."""
 
 
 class BrokenCases(Exception):
@@ -282,7 +299,7 @@ def _pytest(arguments: Sequence[str], plugin: object) -> int:
     before = os.environ.get("PYTEST_DISABLE_PLUGIN_AUTOLOAD"), os.environ.get("PYTEST_ADDOPTS")
     os.environ["PYTEST_DISABLE_PLUGIN_AUTOLOAD"] = "1"
     os.environ.pop("PYTEST_ADDOPTS", None)
-    fixed = ["-c", str(CASES / "pytest.ini"), "-p", "harness.plugin", "-p", "no:cacheprovider", "-p", "no:terminal"]
+    fixed = ["-c", str(CASES / "pytest.ini"), "-p", "harness.plugin", *(word for name in UNUSED for word in ("-p", f"no:{name}"))]
     try:
         with contextlib.redirect_stderr(said):
             status = int(pytest.main([str(CASES), *fixed, *arguments], plugins=[plugin]))
