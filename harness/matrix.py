@@ -61,10 +61,11 @@ class UsageError(Exception):
 
 
 class Collectors:
-    """Listeners for records, in order; the results file is one, a progress bar another."""
+    """Those who want to know of records: listeners in the order of the cases, watchers as soon as there is one."""
 
     def __init__(self) -> None:
-        self._listeners: list[Any] = []
+        self._listeners: list[Callable[[CaseRecord], None]] = []
+        self._watchers: list[Callable[[CaseRecord], None]] = []
         self.before_first: Callable[[], None] | None = None
         """Called once, before the first record is handed out."""
         self.cut_short = False
@@ -72,12 +73,22 @@ class Collectors:
         self.results: Path | None = None
         """The results file that this run began to write."""
 
-    def listen(self, listener: Any) -> None:
-        """Call ``listener(record)`` for every record from now on."""
+    def listen(self, listener: Callable[[CaseRecord], None]) -> None:
+        """Call ``listener(record)`` for every record from now on, as the results file wants it."""
         self._listeners.append(listener)
 
+    def watch(self, watcher: Callable[[CaseRecord], None]) -> None:
+        """Call ``watcher(record)`` for every record from now on, as a progress bar wants it."""
+        self._watchers.append(watcher)
+
+    def show(self, record: Mapping[str, Any]) -> None:
+        """Hand a record to the watchers."""
+        case = CaseRecord.from_json(record)
+        for watcher in self._watchers:
+            watcher(case)
+
     def add(self, record: Mapping[str, Any]) -> None:
-        """Hand a record out."""
+        """Hand a record to the listeners; all cases before it have been handed to them."""
         self._begin()
         case = CaseRecord.from_json(record)
         for listener in self._listeners:
@@ -96,6 +107,7 @@ class Collectors:
     def clear(self) -> None:
         """Forget every listener."""
         self._listeners.clear()
+        self._watchers.clear()
         self.before_first = None
         self.cut_short = False
 
@@ -188,6 +200,12 @@ class Matrix:
             self._session = open_client(self.spec, budget=self.budget)
         return self._session
 
+    def dismiss_client(self) -> None:
+        """Stop the client; the next use starts another one."""
+        if self._session is not None:
+            self._session.stop()
+            self._session = None
+
     def judge(self, cell: Cell, spec: CaseSpec) -> Judge:
         """A judge for one execution."""
         try:
@@ -270,9 +288,7 @@ class Matrix:
 
     def end(self, *, complete: bool) -> None:
         """Stop the client and the servers, close the results file."""
-        if self._session is not None:
-            self._session.stop()
-            self._session = None
+        self.dismiss_client()
         self.live.close()
         if self._writer is not None:
             self._writer.close(complete=complete and not collectors.cut_short)

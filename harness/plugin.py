@@ -75,7 +75,7 @@ def pytest_sessionstart(session: pytest.Session) -> None:
 def pytest_collection(session: pytest.Session) -> None:
     """Refuse options that make no sense once, before cases are made of them."""
     if any(session.config.getoption(name) != default for name, default in _DEFAULTS.items()):
-        _matrix(session.config)
+        matrix_of(session.config)
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
@@ -86,7 +86,7 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 
     spec = spec_of(metafunc.function)
     assert spec is not None
-    matrix = _matrix(metafunc.config)
+    matrix = matrix_of(metafunc.config)
     chosen = list(cells(spec, matrix.releases, matrix.targets_of(spec)))
     metafunc.parametrize("cell", chosen, ids=[cell.id for cell in chosen])
 
@@ -95,7 +95,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     """Drop cases without a cell under this selection, and those that ``--only`` leaves out."""
     if not any(item.get_closest_marker("conformance") for item in items):
         return
-    matrix = _matrix(config)
+    matrix = matrix_of(config)
     kept: list[pytest.Item] = []
     dropped: list[pytest.Item] = []
     for item in items:
@@ -132,7 +132,7 @@ def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) ->
         report.outcome = "skipped"
         report.longrepr = (str(item.path), 0, f"unsupported: {call.excinfo.value}")
     if call.when == "teardown":
-        record = _matrix(item.config).record(item, item.stash.get(ERROR, None), item.stash[SECONDS])
+        record = matrix_of(item.config).record(item, item.stash.get(ERROR, None), item.stash[SECONDS])
         report.lmconform = record.to_json()
     return report
 
@@ -143,6 +143,7 @@ def pytest_runtest_logreport(report: pytest.TestReport) -> None:
     if from_case is not None:
         from harness.matrix import collectors
 
+        collectors.show(from_case)
         collectors.add(from_case)
 
 
@@ -193,7 +194,7 @@ def vector(cell: Cell) -> Any:
 @pytest.fixture
 def judge(request: pytest.FixtureRequest, cell: Cell) -> Judge:
     """Compares and explains."""
-    return _matrix(request.config).judge(cell, _spec(request))
+    return matrix_of(request.config).judge(cell, _spec(request))
 
 
 @pytest.fixture
@@ -209,7 +210,7 @@ def client(request: pytest.FixtureRequest, cell: Cell, judge: Judge) -> Iterator
     """The client under test, which declares what the case needs; connections that the case opened are closed afterwards."""
     from harness.subject import Subject, require
 
-    matrix = _matrix(request.config)
+    matrix = matrix_of(request.config)
     session = matrix.session()
     require(session, cell, _spec(request))
     session.mark()
@@ -224,7 +225,7 @@ def server(request: pytest.FixtureRequest, cell: Cell) -> Iterator[Server]:
     from harness.targets import mock_server
 
     if cell.target == "live":
-        yield _matrix(request.config).live.get(cell.release)
+        yield matrix_of(request.config).live.get(cell.release)
     else:
         with mock_server(cell.release) as mock:
             yield mock
@@ -252,7 +253,7 @@ def _begin(config: pytest.Config) -> None:
     from harness.client import ClientFailure
 
     try:
-        _matrix(config).begin()
+        matrix_of(config).begin()
     except (ClientFailure, OSError) as error:
         raise pytest.UsageError(str(error)) from None
 
@@ -273,7 +274,8 @@ def _place(item: pytest.Item) -> int:
     return rank(item)
 
 
-def _matrix(config: pytest.Config) -> Matrix:
+def matrix_of(config: pytest.Config) -> Matrix:
+    """The state of the run."""
     if MATRIX not in config.stash:
         from harness.matrix import Matrix
 
