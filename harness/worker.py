@@ -1,7 +1,8 @@
 """A process that executes cases for a run: it takes numbers of cases and gives their records.
 
-Started by :mod:`harness.workers` with two pipes. A line that comes is a list of numbers, or ``null`` at the end of the run; a
-line that goes is ``{"cases": N, "ids": HASH}`` once, and then ``{"case": NUMBER, "record": {...}}`` for each case.
+Started by :mod:`harness.workers` with two pipes. A line that comes is a list of numbers, empty for a question whether it is
+alive, or ``null`` at the end of the run; a line that goes is ``{"cases": N, "ids": HASH}`` once, then ``{"case": NUMBER,
+"record": {...}}`` for each case, and ``{}`` for each such question.
 """
 
 from __future__ import annotations
@@ -12,8 +13,8 @@ import os
 import queue
 import signal
 import threading
-from collections.abc import Sequence
-from typing import IO, Any
+from collections.abc import Iterator, Sequence
+from typing import Any
 
 import pytest
 
@@ -26,18 +27,18 @@ def main(words: Sequence[str]) -> int:
     numbers, records = int(words[0]), int(words[1])
     for descriptor in (numbers, records):
         os.set_inheritable(descriptor, False)
-    with os.fdopen(numbers, "rb") as incoming, os.fdopen(records, "wb") as outgoing:
-        return bare_pytest(words[2:], Worker(incoming, outgoing))
+    return bare_pytest(words[2:], Worker(numbers, records))
 
 
 class Worker:
     """The plugin that takes the place of pytest's own loop over all cases."""
 
-    def __init__(self, incoming: IO[bytes], outgoing: IO[bytes]) -> None:
-        self._incoming = incoming
-        self._outgoing = outgoing
+    def __init__(self, numbers: int, records: int) -> None:
+        self._numbers = numbers
+        self._records = os.fdopen(records, "wb", closefd=False)
         self._shares: queue.SimpleQueue[list[int] | None] = queue.SimpleQueue()
         self._case = -1
+        self._speaking = threading.Lock()
 
     def pytest_runtestloop(self, session: pytest.Session) -> bool:
         """Execute what is asked for, until nothing more is."""
@@ -60,17 +61,29 @@ class Worker:
             self._say({"case": self._case, "record": record})
 
     def _say(self, line: dict[str, Any]) -> None:
-        self._outgoing.write(json.dumps(line, ensure_ascii=True, separators=(",", ":")).encode() + b"\n")
-        self._outgoing.flush()
+        data = json.dumps(line, ensure_ascii=True, separators=(",", ":")).encode() + b"\n"
+        with self._speaking:
+            self._records.write(data)
+            self._records.flush()
 
     def _listen(self) -> None:
         """Hand on what is asked for; if the run is gone, end as if it had been interrupted."""
-        for line in self._incoming:
+        for line in self._lines():
             share = json.loads(line)
+            if share == []:
+                self._say({})
+                continue
             self._shares.put(share)
             if share is None:
                 return
         os.kill(os.getpid(), signal.SIGINT)
+
+    def _lines(self) -> Iterator[bytes]:
+        # No file object: its lock, held by the thread that waits here, would hold up the end of the process.
+        unread = b""
+        while data := os.read(self._numbers, 1 << 16):
+            *lines, unread = (unread + data).split(b"\n")
+            yield from lines
 
 
 def ids_hash(items: Sequence[pytest.Item]) -> str:

@@ -21,7 +21,7 @@ from typing import Any, Final
 
 import pytest
 
-from harness.client import ClientCrash
+from harness.client import ClientCrash, ClientHang
 from harness.clients.spec import runs_inside
 from harness.matrix import Matrix, cell_of, collectors
 from harness.plugin import matrix_of
@@ -31,11 +31,17 @@ from harness.worker import ids_hash
 
 DEATHS: Final = 20
 """Workers that may die in a run; each of them takes a moment to be replaced."""
+QUIET: Final = 30.0
+"""Seconds after which a worker that gave no record is asked whether it is alive, and again as long until it must have answered.
+
+A client that hangs does not keep a worker from answering, unless it runs inside and holds the lock of the interpreter.
+"""
 _END: Final = 30.0
 """Seconds that workers have to stop their clients and servers at the end."""
 _END_AT_ONCE: Final = 10.0
 """The same for a run that was interrupted."""
-_LAST_WORDS: Final = 4000
+_MOMENT: Final = 1.0
+_WORDS: Final = 1500
 _BOOT: Final = (
     "import json, sys; sys.path[:] = json.loads(sys.argv.pop(1)); from harness.worker import main; sys.exit(main(sys.argv[1:]))"
 )
@@ -45,9 +51,9 @@ class WorkerFault(Exception):
     """A worker did not start, or died of something else than the client that it runs."""
 
 
-def processors() -> int:
-    """How many this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+def default_jobs() -> int:
+    """Two for each processor that this process may use: cases wait, for timeouts above all, for about half of their time."""
+    return 2 * (len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1)
 
 
 class Workers:
@@ -80,8 +86,12 @@ class _Worker:
         self.share: Share = ()
         """What it was asked to execute and has not given a record for."""
         self.ready = False
-        self.began = time.monotonic()
-        """When it began with the first case of its share, or was started."""
+        self.began = self.heard = time.monotonic()
+        """When it began with the first case of its share, or was started; and when it gave the last sign of life."""
+        self.asked: float | None = None
+        """When it was asked for one, if none came since."""
+        self.stuck = False
+        """It was killed because none came."""
         self._unread = b""
         self._last_words = tempfile.TemporaryFile()  # noqa: SIM115  # closed with the worker
         theirs_in, self._numbers = os.pipe()
@@ -105,6 +115,16 @@ class _Worker:
         self.began = time.monotonic()
         self._send(share)
 
+    def ask_for_life(self) -> None:
+        """Let it answer, whatever it does."""
+        self.asked = time.monotonic()
+        self._send(())
+
+    def kill(self) -> None:
+        """End it and what runs in its session."""
+        self.stuck = True
+        self._kill_session()
+
     def end(self) -> None:
         """Tell it that nothing more comes."""
         self._send(None)
@@ -119,30 +139,38 @@ class _Worker:
         data = os.read(self.records, 1 << 16)
         if not data:
             return None
+        self.heard, self.asked = time.monotonic(), None
         *lines, self._unread = (self._unread + data).split(b"\n")
         return map(json.loads, lines)
 
     def status(self) -> int:
-        """How it ended."""
-        return self._process.wait()
+        """How it ended; one that is not gone although its pipe is has a moment left."""
+        try:
+            return self._process.wait(_MOMENT)
+        except subprocess.TimeoutExpired:
+            self._kill_session()
+            return self._process.wait()
 
     def last_words(self) -> str:
-        """The end of what it wrote to standard error outside of any case."""
-        size = self._last_words.seek(0, os.SEEK_END)
-        self._last_words.seek(max(0, size - _LAST_WORDS))
-        return self._last_words.read().decode(errors="backslashreplace").strip()
+        """What it wrote to standard error outside of any case; where that is long, how it begins and ends."""
+        self._last_words.seek(0)
+        words = self._last_words.read().decode(errors="backslashreplace").strip()
+        return words if len(words) <= 2 * _WORDS else f"{words[:_WORDS]}\n...\n{words[-_WORDS:]}"
 
     def close(self, until: float) -> None:
         """Wait for its end, kill its whole session if that takes too long, and let go of it."""
         try:
             self._process.wait(max(0.0, until - time.monotonic()))
         except subprocess.TimeoutExpired:
-            with contextlib.suppress(ProcessLookupError):
-                os.killpg(self._process.pid, signal.SIGKILL)
+            self._kill_session()
             self._process.wait()
         for descriptor in (self.records, self._numbers):
             os.close(descriptor)
         self._last_words.close()
+
+    def _kill_session(self) -> None:
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(self._process.pid, signal.SIGKILL)
 
     def _send(self, share: Share | None) -> None:
         # A worker that is gone shows in the other pipe.
@@ -175,7 +203,7 @@ class _Distribution:
         for _ in range(count):
             self._start()
         while self._work or any(worker.share for worker in self._workers.values()):
-            for key, _ in self._selector.select():
+            for key, _ in self._selector.select(self._patience()):
                 worker = self._workers[key.fd]
                 lines = worker.lines()
                 if lines is None:
@@ -186,6 +214,16 @@ class _Distribution:
                     self._take(worker, line)
         self._interrupted = False
         return True
+
+    def _patience(self) -> float:
+        """Ask the workers that were quiet for long whether they are alive, kill those that do not answer; seconds until then."""
+        now = time.monotonic()
+        for worker in self._workers.values():
+            if worker.asked is not None and now - worker.asked >= QUIET:
+                worker.kill()
+            elif worker.ready and worker.asked is None and now - worker.heard >= QUIET:
+                worker.ask_for_life()
+        return QUIET / 10
 
     def close(self) -> None:
         """End every worker, and hand out what came out of turn."""
@@ -208,7 +246,7 @@ class _Distribution:
             if (line["cases"], line["ids"]) != (len(self._items), self._ids):
                 raise WorkerFault(f"a worker found {line['cases']} other cases than the {len(self._items)} of this run")
             worker.ready = True
-        else:
+        elif line:
             number, *rest = worker.share
             assert number == line["case"]
             worker.share = tuple(rest)
@@ -233,18 +271,24 @@ class _Distribution:
         self._selector.unregister(worker.records)
         del self._workers[worker.records]
         worker.close(time.monotonic())
-        if not worker.share:
+        if not worker.ready:
             raise WorkerFault(f"a worker ended with {how} before it executed anything: {words}")
+        self._deaths += 1
+        if worker.share:
+            self._lose(worker, how, words)
+        if self._work:
+            self._start()
+
+    def _lose(self, worker: _Worker, how: str, words: str) -> None:
         number, *rest = worker.share
         error: Exception
-        if runs_inside(self._matrix.spec):
+        if worker.stuck and runs_inside(self._matrix.spec):
+            error = ClientHang("the client does not let go of the interpreter that it runs in, so that no deadline holds")
+        elif runs_inside(self._matrix.spec):
             error = ClientCrash(f"the client ended the process that it runs in: {how}", stderr=words)
         else:
             error = WorkerFault(f"the worker that executed this case ended with {how}: {words}")
         record = self._matrix.record(self._items[number], error, time.monotonic() - worker.began)
         self._arrive(number, record.to_json())
-        self._deaths += 1
         if rest:
             self._work.appendleft(tuple(rest))
-        if self._work:
-            self._start()

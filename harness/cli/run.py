@@ -10,7 +10,7 @@ import typer
 from harness.cli import options
 from harness.plugin import DEADLINE, EXAMPLES
 from harness.runner import RunOptions, run_matrix
-from harness.workers import processors
+from harness.workers import default_jobs
 
 DEFAULT_FOLDER = Path("lmconform-results")
 
@@ -40,9 +40,7 @@ def command(
     failures: Annotated[int, typer.Option("--failures", min=0, help="How many failures to explain on the terminal.")] = 10,
     jobs: Annotated[
         int | None,
-        typer.Option(
-            "--jobs", "-j", min=1, help="Cases at once, each with a client of its own (default: as many as processors)."
-        ),
+        typer.Option("--jobs", "-j", min=1, help="Cases at once, each with a client of its own (default: 2 per processor)."),
     ] = None,
 ) -> int:
     """Judge a client against captured fixtures, the mock server and a live server of the real lmcache.
@@ -62,7 +60,7 @@ def command(
                 examples=examples,
                 deadline=deadline,
                 failures=failures,
-                jobs=jobs or processors(),
+                jobs=jobs or default_jobs(),
             )
         )
     )
