@@ -27,6 +27,23 @@ LONGEST_LITERAL: Final = 4096
 
 
 @dataclass(frozen=True)
+class Goodbye:
+    """A request behind the end of a conversation, and the reply that every server gives to it at once.
+
+    With it nobody needs to wait: whatever a server sent too much, and a connection that it closed, show in the reply.
+    """
+
+    request: bytes
+    reply: bytes
+
+    @classmethod
+    def of(cls, transcript: Transcript) -> Goodbye:
+        """The first request of a captured conversation, and its captured reply."""
+        sent, received = transcript.steps[1:3]
+        return cls(sent.payload(), bytes.fromhex(received.values["got"]["bytes"]))
+
+
+@dataclass(frozen=True)
 class Difference:
     """A server's answer that is not the recorded one."""
 
@@ -35,9 +52,12 @@ class Difference:
     expected: Mapping[str, Any]
     got: Mapping[str, Any]
     received: bytes
+    after: bool = False
+    """It showed after the step, in what came around the reply to the :class:`Goodbye`."""
 
     def __str__(self) -> str:
-        return f"step {self.step}: expected {_words(self.expected)}, got {_words(self.got)}"
+        where = f"step {self.step}" if not self.after else f"after step {self.step}, answering one more request"
+        return f"{where}: expected {_words(self.expected)}, got {_words(self.got)}"
 
 
 class _Connection:
@@ -112,9 +132,15 @@ def record(host: str, port: int, script: Transcript) -> Transcript:
     return Transcript(script.id, script.title, steps)
 
 
-def replay(host: str, port: int, transcript: Transcript, *, patience: float = REPLY_PATIENCE) -> list[Difference]:
-    """Play a transcript and return every answer that differs from the recorded one, at the latest after the first."""
+def replay(
+    host: str, port: int, transcript: Transcript, *, goodbye: Goodbye | None = None, patience: float = REPLY_PATIENCE
+) -> list[Difference]:
+    """Play a transcript and return every answer that differs from the recorded one, at the latest after the first.
+
+    Behind the last answer on a connection nothing more may come. Without ``goodbye`` that takes a short wait.
+    """
     followed = _followed(transcript)
+    open_ended = _open_ended(transcript) if goodbye is not None else {}
     with ExitStack() as stack:
         connections: dict[str, _Connection] = {}
         for index, step in enumerate(transcript.steps):
@@ -126,11 +152,19 @@ def replay(host: str, port: int, transcript: Transcript, *, patience: float = RE
             silent = length == 0 and not expected["closed"]
             want = None if expected["closed"] else max(length, 1)
             # Surplus bytes show in the next answer on the connection; only its last one is listened to for longer.
-            quiet = 0.0 if index in followed else REPLAYED_SILENCE
+            quiet = 0.0 if index in followed or index in open_ended.values() else REPLAYED_SILENCE
             data, closed = connections[step.connection].receive(want, REPLAYED_SILENCE if silent else patience, quiet)
             got = _outcome(data, closed=closed)
             if got != expected:
                 return [Difference(index, expected, got, data)]
+        for name, index in open_ended.items():
+            assert goodbye is not None
+            connections[name].send(goodbye.request, None)
+            connections[name].half_close()
+            data, closed = connections[name].receive(None, patience, 0.0)
+            expected, got = _outcome(goodbye.reply, closed=True), _outcome(data, closed=closed)
+            if got != expected:
+                return [Difference(index, expected, got, data, after=True)]
     return []
 
 
@@ -144,6 +178,17 @@ def _followed(transcript: Transcript) -> set[int]:
                 found.add(last[step.connection])
             last[step.connection] = index
     return found
+
+
+def _open_ended(transcript: Transcript) -> dict[str, int]:
+    """Connections that are open at the end, with nothing sent since their last answer, and the index of that answer."""
+    found: dict[str, int] = {}
+    half_closed = {step.connection for step in transcript.steps if step.do == "half-close"}
+    for index, step in enumerate(transcript.steps):
+        found.pop(step.connection, None)
+        if step.do == "receive" and not step.values["got"]["closed"] and step.values["got"].get("bytes") != "":
+            found[step.connection] = index
+    return {name: index for name, index in found.items() if name not in half_closed}
 
 
 def _act(stack: ExitStack, connections: dict[str, _Connection], step: Step, host: str, port: int) -> None:

@@ -6,6 +6,7 @@ A case module is named after its topic, and the case after its function: ``cases
 
 from __future__ import annotations
 
+import functools
 import inspect
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -118,6 +119,7 @@ def cells(spec: CaseSpec, releases: Sequence[Release], targets: Sequence[TargetN
                 yield from (Cell(release, target, variant) for variant in variants)
 
 
+@functools.lru_cache(maxsize=256)
 def topic_of(path: PurePath) -> str:
     """``lm.get`` for ``.../cases/lm/test_get.py``."""
     parts = path.with_suffix("").parts
@@ -125,6 +127,7 @@ def topic_of(path: PurePath) -> str:
     return ".".join([*parts[start + 1 : -1], parts[-1].removeprefix("test_").replace("_", "-")])
 
 
+@functools.lru_cache(maxsize=1024)
 def case_name(function_name: str) -> str:
     """``partial-header`` for ``test_partial_header``."""
     return function_name.removeprefix("test_").replace("_", "-")

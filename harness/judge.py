@@ -10,7 +10,7 @@ from typing import Any, Final, NoReturn
 
 from fixturegen.corpus import Corpus
 from fixturegen.vector import Transcript, Vector
-from harness.case import CaseSpec, Cell
+from harness.case import CaseSpec
 from harness.client import Answer, Error, Miss, Ok, Unsupported
 from harness.failure import CaseFailure, UnsupportedByClient
 from harness.requirements import Requirement
@@ -35,15 +35,18 @@ Describe = Callable[[bytes], list[Field]]
 
 
 class Judge:
-    """The verdict of one case execution; every method either returns or raises with a full explanation."""
+    """The verdict of one case execution; every method either returns or raises with a full explanation.
+
+    ``requirements`` are those that hold for the release.
+    """
 
     def __init__(
-        self, cell: Cell, spec: CaseSpec, requirements: Mapping[str, Requirement], profile: LmProfile, corpus: Corpus | None
+        self, spec: CaseSpec, requirements: Mapping[str, Requirement], profile: LmProfile, corpus: Corpus | None
     ) -> None:
         self._profile = profile
         self._corpus = corpus
-        self._requirements = {name: found for name, found in requirements.items() if cell.release in found.releases}
-        self.cited = [self._requirements[name] for name in spec.cites if name in self._requirements]
+        self._requirements = requirements
+        self.cited = [requirements[name] for name in spec.cites if name in requirements]
 
     @property
     def as_request(self) -> Describe:

@@ -33,7 +33,7 @@ from reports.diagnosis import Diagnosis
 from reports.record import CaseRecord, ClientInfo, RunHeader
 from reports.results import ResultsWriter, utc_now
 from wire.errors import WireError
-from wire.lm.profile import LmProfile
+from wire.lm.profile import lm_profile
 from wire.release import Release
 
 COMMAND_SETTING: Final = "LMCONFORM_COMMAND"
@@ -61,10 +61,11 @@ class UsageError(Exception):
 
 
 class Collectors:
-    """Listeners for records, in order; the results file is one, a progress bar another."""
+    """Those who want to know of records: listeners in the order of the cases, watchers as soon as there is one."""
 
     def __init__(self) -> None:
-        self._listeners: list[Any] = []
+        self._listeners: list[Callable[[CaseRecord], None]] = []
+        self._watchers: list[Callable[[CaseRecord], None]] = []
         self.before_first: Callable[[], None] | None = None
         """Called once, before the first record is handed out."""
         self.cut_short = False
@@ -72,12 +73,22 @@ class Collectors:
         self.results: Path | None = None
         """The results file that this run began to write."""
 
-    def listen(self, listener: Any) -> None:
-        """Call ``listener(record)`` for every record from now on."""
+    def listen(self, listener: Callable[[CaseRecord], None]) -> None:
+        """Call ``listener(record)`` for every record from now on, as the results file wants it."""
         self._listeners.append(listener)
 
+    def watch(self, watcher: Callable[[CaseRecord], None]) -> None:
+        """Call ``watcher(record)`` for every record from now on, as a progress bar wants it."""
+        self._watchers.append(watcher)
+
+    def show(self, record: Mapping[str, Any]) -> None:
+        """Hand a record to the watchers."""
+        case = CaseRecord.from_json(record)
+        for watcher in self._watchers:
+            watcher(case)
+
     def add(self, record: Mapping[str, Any]) -> None:
-        """Hand a record out."""
+        """Hand a record to the listeners; all cases before it have been handed to them."""
         self._begin()
         case = CaseRecord.from_json(record)
         for listener in self._listeners:
@@ -96,6 +107,7 @@ class Collectors:
     def clear(self) -> None:
         """Forget every listener."""
         self._listeners.clear()
+        self._watchers.clear()
         self.before_first = None
         self.cut_short = False
 
@@ -119,6 +131,7 @@ class Matrix:
     _session: Session | None = None
     _writer: ResultsWriter | None = None
     _matched: set[str] = field(default_factory=set)
+    _by_release: dict[Release, dict[str, Requirement]] = field(default_factory=dict)
 
     @classmethod
     def from_config(cls, config: pytest.Config) -> Matrix:
@@ -154,6 +167,13 @@ class Matrix:
         """The specification."""
         return load_requirements()
 
+    def _requirements_of(self, release: Release) -> dict[str, Requirement]:
+        """The requirements that hold for a release."""
+        if release not in self._by_release:
+            found = {name: requirement for name, requirement in self.requirements.items() if release in requirement.releases}
+            self._by_release[release] = found
+        return self._by_release[release]
+
     def selects(self, item: pytest.Item) -> bool:
         """Whether an item has a cell and ``--only`` wants it."""
         cell = cell_of(item)
@@ -180,13 +200,19 @@ class Matrix:
             self._session = open_client(self.spec, budget=self.budget)
         return self._session
 
-    def judge(self, cell: Cell, spec: CaseSpec, profile: LmProfile) -> Judge:
+    def dismiss_client(self) -> None:
+        """Stop the client; the next use starts another one."""
+        if self._session is not None:
+            self._session.stop()
+            self._session = None
+
+    def judge(self, cell: Cell, spec: CaseSpec) -> Judge:
         """A judge for one execution."""
         try:
             corpus = load_corpus(cell.release)
         except CorpusError:
             corpus = None
-        return Judge(cell, spec, self.requirements, profile, corpus)
+        return Judge(spec, self._requirements_of(cell.release), lm_profile(cell.release), corpus)
 
     def begin(self) -> None:
         """Open the results file, in the process that sees the whole run.
@@ -232,7 +258,8 @@ class Matrix:
         spec = spec_of(function)
         assert cell is not None
         assert spec is not None
-        cited = tuple(name for name in spec.cites if self._holds(name, cell.release))
+        holding = self._requirements_of(cell.release)
+        cited = tuple(name for name in spec.cites if name in holding)
 
         def explain(diagnosis: Diagnosis) -> Diagnosis:
             return explained(diagnosis, self.requirements[cited[0]] if cited else None)
@@ -261,17 +288,11 @@ class Matrix:
 
     def end(self, *, complete: bool) -> None:
         """Stop the client and the servers, close the results file."""
-        if self._session is not None:
-            self._session.stop()
-            self._session = None
+        self.dismiss_client()
         self.live.close()
         if self._writer is not None:
             self._writer.close(complete=complete and not collectors.cut_short)
         collectors.clear()
-
-    def _holds(self, name: str, release: Release) -> bool:
-        requirement = self.requirements.get(name)
-        return requirement is not None and release in requirement.releases
 
     def _rerun(self, identity: str, cell: Cell) -> str:
         words = [

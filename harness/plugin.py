@@ -13,7 +13,6 @@ import pytest
 if TYPE_CHECKING:
     from fixturegen.corpus import Corpus
     from harness.case import CaseSpec, Cell
-    from harness.client import Session
     from harness.judge import Judge
     from harness.matrix import Matrix
     from harness.subject import Subject
@@ -76,7 +75,7 @@ def pytest_sessionstart(session: pytest.Session) -> None:
 def pytest_collection(session: pytest.Session) -> None:
     """Refuse options that make no sense once, before cases are made of them."""
     if any(session.config.getoption(name) != default for name, default in _DEFAULTS.items()):
-        _matrix(session.config)
+        matrix_of(session.config)
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
@@ -87,7 +86,7 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 
     spec = spec_of(metafunc.function)
     assert spec is not None
-    matrix = _matrix(metafunc.config)
+    matrix = matrix_of(metafunc.config)
     chosen = list(cells(spec, matrix.releases, matrix.targets_of(spec)))
     metafunc.parametrize("cell", chosen, ids=[cell.id for cell in chosen])
 
@@ -96,7 +95,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     """Drop cases without a cell under this selection, and those that ``--only`` leaves out."""
     if not any(item.get_closest_marker("conformance") for item in items):
         return
-    matrix = _matrix(config)
+    matrix = matrix_of(config)
     kept: list[pytest.Item] = []
     dropped: list[pytest.Item] = []
     for item in items:
@@ -133,7 +132,7 @@ def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) ->
         report.outcome = "skipped"
         report.longrepr = (str(item.path), 0, f"unsupported: {call.excinfo.value}")
     if call.when == "teardown":
-        record = _matrix(item.config).record(item, item.stash.get(ERROR, None), item.stash[SECONDS])
+        record = matrix_of(item.config).record(item, item.stash.get(ERROR, None), item.stash[SECONDS])
         report.lmconform = record.to_json()
     return report
 
@@ -144,6 +143,7 @@ def pytest_runtest_logreport(report: pytest.TestReport) -> None:
     if from_case is not None:
         from harness.matrix import collectors
 
+        collectors.show(from_case)
         collectors.add(from_case)
 
 
@@ -163,35 +163,25 @@ def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> None:
 
 
 @pytest.fixture
-def spec(request: pytest.FixtureRequest) -> CaseSpec:
-    """What the case's decorator said."""
-    from harness.case import spec_of
-
-    found = spec_of(request.function)
-    assert found is not None
-    return found
-
-
-@pytest.fixture
 def release(cell: Cell) -> Release:
     """The release of lmcache that is spoken."""
     return cell.release
 
 
 @pytest.fixture
-def profile(release: Release) -> LmProfile:
+def profile(cell: Cell) -> LmProfile:
     """What the release means on the ``lm://`` wire."""
     from wire.lm.profile import lm_profile
 
-    return lm_profile(release)
+    return lm_profile(cell.release)
 
 
 @pytest.fixture
-def corpus(release: Release) -> Corpus:
+def corpus(cell: Cell) -> Corpus:
     """The captures of the release."""
     from fixturegen.corpus import load_corpus
 
-    return load_corpus(release)
+    return load_corpus(cell.release)
 
 
 @pytest.fixture
@@ -202,36 +192,29 @@ def vector(cell: Cell) -> Any:
 
 
 @pytest.fixture
-def judge(request: pytest.FixtureRequest, cell: Cell, spec: CaseSpec, profile: LmProfile) -> Judge:
+def judge(request: pytest.FixtureRequest, cell: Cell) -> Judge:
     """Compares and explains."""
-    return _matrix(request.config).judge(cell, spec, profile)
+    return matrix_of(request.config).judge(cell, _spec(request))
 
 
 @pytest.fixture
-def keys(release: Release) -> Keys:
+def keys(cell: Cell) -> Keys:
     """Makes keys that no other test uses."""
     from harness.values import Keys
 
-    return Keys(release)
+    return Keys(cell.release)
 
 
 @pytest.fixture
-def session(request: pytest.FixtureRequest, cell: Cell, spec: CaseSpec) -> Session:
-    """The running client, once it is clear that it declares what the case needs."""
-    from harness.subject import require
+def client(request: pytest.FixtureRequest, cell: Cell, judge: Judge) -> Iterator[Subject]:
+    """The client under test, which declares what the case needs; connections that the case opened are closed afterwards."""
+    from harness.subject import Subject, require
 
-    found = _matrix(request.config).session()
-    require(found, cell, spec)
-    found.mark()
-    return found
-
-
-@pytest.fixture
-def client(request: pytest.FixtureRequest, session: Session, cell: Cell, judge: Judge) -> Iterator[Subject]:
-    """The client under test; connections that the case opened are closed afterwards."""
-    from harness.subject import Subject
-
-    subject = Subject(session, cell, judge, _matrix(request.config).budget)
+    matrix = matrix_of(request.config)
+    session = matrix.session()
+    require(session, cell, _spec(request))
+    session.mark()
+    subject = Subject(session, cell, judge, matrix.budget)
     yield subject
     subject.release_connections()
 
@@ -242,7 +225,7 @@ def server(request: pytest.FixtureRequest, cell: Cell) -> Iterator[Server]:
     from harness.targets import mock_server
 
     if cell.target == "live":
-        yield _matrix(request.config).live.get(cell.release)
+        yield matrix_of(request.config).live.get(cell.release)
     else:
         with mock_server(cell.release) as mock:
             yield mock
@@ -270,9 +253,17 @@ def _begin(config: pytest.Config) -> None:
     from harness.client import ClientFailure
 
     try:
-        _matrix(config).begin()
+        matrix_of(config).begin()
     except (ClientFailure, OSError) as error:
         raise pytest.UsageError(str(error)) from None
+
+
+def _spec(request: pytest.FixtureRequest) -> CaseSpec:
+    from harness.case import spec_of
+
+    found = spec_of(request.function)
+    assert found is not None
+    return found
 
 
 def _place(item: pytest.Item) -> int:
@@ -283,7 +274,8 @@ def _place(item: pytest.Item) -> int:
     return rank(item)
 
 
-def _matrix(config: pytest.Config) -> Matrix:
+def matrix_of(config: pytest.Config) -> Matrix:
+    """The state of the run."""
     if MATRIX not in config.stash:
         from harness.matrix import Matrix
 

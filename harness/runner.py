@@ -19,6 +19,7 @@ from rich.console import Console
 from fixturegen.corpus import load_corpus
 from fixturegen.environment import open_environment
 from fixturegen.errors import CaptureError, EnvironmentUnavailable
+from harness.bare_pytest import bare_pytest
 from harness.case import case_name, spec_of, topic_of
 from harness.clients.spec import open_client
 from harness.matrix import (
@@ -35,6 +36,7 @@ from harness.matrix import (
 from harness.plugin import DEADLINE, EXAMPLES
 from harness.requirements import load_requirements
 from harness.targets import LiveServers
+from harness.workers import WorkerFault, Workers
 from reports.junit import write_junit
 from reports.progress import RunProgress, run_progress
 from reports.record import CaseRecord
@@ -43,8 +45,6 @@ from reports.terminal import make_console, print_summary
 from reports.verdict import ExitCode
 from wire.release import Release
 
-CASES: Final = Path(__file__).resolve().parent.parent / "cases"
-"""Beside this package, in the source tree and where it is installed; named by path because imports point down only."""
 RESULTS: Final = "results.jsonl"
 JUNIT: Final = "junit.xml"
 
@@ -67,6 +67,8 @@ class RunOptions:
     examples: int = EXAMPLES
     deadline: float = DEADLINE
     failures: int = 10
+    jobs: int = 1
+    """Cases at once; more than one means that other processes execute them."""
 
 
 @dataclass(frozen=True)
@@ -110,15 +112,16 @@ def _judge(options: RunOptions) -> ExitCode:
     path = options.folder / RESULTS
     arguments = [
         *("--client", options.client, "--lmcache", options.lmcache, "--target", options.target),
-        *("--runtime", options.runtime, "--results", str(path)),
+        *("--runtime", options.runtime),
         *("--examples", str(options.examples), "--deadline", str(options.deadline)),
         *(("--live", options.live) if options.live is not None else ()),
         *(word for pattern in options.only for word in ("--only", pattern)),
     ]
+    workers = [Workers(options.jobs, arguments)] if options.jobs > 1 else []
     with own_output() as output:
         console = make_console(output)
         reporter = _Reporter(console)
-        status = _pytest(arguments, reporter)
+        status = bare_pytest([*arguments, "--results", str(path)], reporter, *workers)
         if reporter.errors:
             for line in reporter.errors:
                 console.print(line, markup=False, highlight=False)
@@ -187,7 +190,7 @@ def collect_cases(*, lmcache: str, target: str, only: Sequence[str]) -> list[Lis
     collected = _Collected()
     patterns = [word for pattern in only for word in ("--only", pattern)]
     with own_output():
-        _pytest(["--collect-only", "--lmcache", lmcache, "--target", target, *patterns], collected)
+        bare_pytest(["--collect-only", "--lmcache", lmcache, "--target", target, *patterns], collected)
     if collected.errors:
         raise BrokenCases("\n".join(collected.errors))
     if not collected.found:
@@ -209,7 +212,9 @@ class _Watcher:
     def pytest_internalerror(self, excrepr: Any, excinfo: pytest.ExceptionInfo[BaseException]) -> bool:
         """An error inside pytest or this plugin, or a disk that is full; pytest need not print it as well."""
         error = excinfo.value
-        if isinstance(error, OSError):
+        if isinstance(error, WorkerFault):
+            self.errors.append(f"the run cannot go on: {error}")
+        elif isinstance(error, OSError):
             self.errors.append(
                 f"the run cannot go on: {error.strerror or error}{f': {error.filename}' if error.filename else ''}"
             )
@@ -235,7 +240,7 @@ class _Reporter(_Watcher):
             if cell is not None:
                 self._names[item.nodeid] = case_id(item, cell)
         self._progress = self._stack.enter_context(run_progress(self._console, len(session.items)))
-        collectors.listen(self._finished)
+        collectors.watch(self._finished)
 
     def pytest_runtest_logstart(self, nodeid: str) -> None:
         """Show which case is running."""
@@ -269,33 +274,6 @@ class _Collected(_Watcher):
             name = f"{topic_of(item.path)}.{case_name(function.__name__)}"
             title = (function.__doc__ or "").strip().splitlines()[0]
             self.found.append(ListedCase(case_id(item, cell), name, title, spec.cites))
-
-
-def _pytest(arguments: Sequence[str], plugin: object) -> int:
-    """Pytest with our plugin alone, deaf to configuration and plugins of the folder it is called from.
-
-    Raises:
-        UsageError: the plugin refused the arguments.
-    """
-    collectors.results = None
-    said = io.StringIO()
-    before = os.environ.get("PYTEST_DISABLE_PLUGIN_AUTOLOAD"), os.environ.get("PYTEST_ADDOPTS")
-    os.environ["PYTEST_DISABLE_PLUGIN_AUTOLOAD"] = "1"
-    os.environ.pop("PYTEST_ADDOPTS", None)
-    fixed = ["-c", str(CASES / "pytest.ini"), "-p", "harness.plugin", "-p", "no:cacheprovider", "-p", "no:terminal"]
-    try:
-        with contextlib.redirect_stderr(said):
-            status = int(pytest.main([str(CASES), *fixed, *arguments], plugins=[plugin]))
-    finally:
-        for name, value in zip(("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "PYTEST_ADDOPTS"), before, strict=True):
-            if value is None:
-                os.environ.pop(name, None)
-            else:
-                os.environ[name] = value
-    if status == pytest.ExitCode.USAGE_ERROR:
-        raise UsageError(said.getvalue().strip().removeprefix("ERROR: "))
-    sys.stderr.write(said.getvalue())
-    return status
 
 
 class _PatientOutput(io.FileIO):

@@ -6,7 +6,7 @@ Source: ``lmcache.utils`` of each release (``CacheEngineKey``, ``LayerCacheEngin
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Final, Literal
 
@@ -18,12 +18,16 @@ ChunkHash = int | bytes | str
 
 HashStyle = Literal["text", "decimal", "decimal-read-as-hex", "hex"]
 
+TAG_PREFIX: Final = "lmcache.tag."
+"""Request settings whose name begins so are tags; the name of the tag is what follows."""
+
 
 @dataclass(frozen=True)
 class CacheKey:
     """Identity of one chunk, or of one layer of it.
 
-    ``fmt`` is the serving engine's name (None from 0.3.13), ``dtype`` a torch name (None until 0.3.7), ``tags`` are ordered.
+    ``fmt`` is the serving engine's name (None from 0.3.13), ``dtype`` a torch name (None until 0.3.9), ``tags`` are ordered.
+    ``settings`` are what 0.3.4 and 0.3.5 make of tags that they read: part of identity, sorted, and never written back.
     """
 
     model: str
@@ -34,6 +38,7 @@ class CacheKey:
     fmt: str | None = None
     layer: int | None = None
     tags: tuple[tuple[str, str], ...] = ()
+    settings: tuple[tuple[str, str], ...] = ()
 
 
 @dataclass(frozen=True)
@@ -50,11 +55,8 @@ class KeyGrammar:
     """Hashes that are bytes can be written."""
     server_layers: bool
     """A server takes layer keys; before 0.3.14 its parser looked at the wrong part and dropped the connection."""
-    unordered_tags: bool = False
-    """A server takes the order of tags for meaningless, except among tags whose name begins with ``lmcache.tag.``.
-
-    0.3.4 and 0.3.5 read a tag back without that prefix, so it never reaches ``tags`` and the hash; what is compared is a dict.
-    """
+    tags_become_settings: bool = False
+    """A tag that is read is taken for a request setting: a tag only if its name begins with :data:`TAG_PREFIX` once more."""
 
     @property
     def dtype_of_name(self) -> dict[str, str]:
@@ -97,7 +99,10 @@ KEY_GRAMMARS = RangeTable(
     "key grammar",
     ("0.3.1", KeyGrammar(True, "text", None, tags=False, digests=False, server_layers=False)),
     ("0.3.3", KeyGrammar(True, "decimal", None, tags=False, digests=False, server_layers=False)),
-    ("0.3.4", KeyGrammar(True, "decimal-read-as-hex", None, tags=True, digests=False, server_layers=False, unordered_tags=True)),
+    (
+        "0.3.4",
+        KeyGrammar(True, "decimal-read-as-hex", None, tags=True, digests=False, server_layers=False, tags_become_settings=True),
+    ),
     ("0.3.6", KeyGrammar(True, "hex", None, tags=True, digests=False, server_layers=False)),
     ("0.3.9.post1", KeyGrammar(True, "hex", _FP8_SHARED, tags=True, digests=False, server_layers=False)),
     ("0.3.13", KeyGrammar(False, "hex", _FP8_SHARED, tags=True, digests=True, server_layers=False)),
@@ -171,10 +176,7 @@ def parse_key_as_server(release: Release, text: str) -> CacheKey:
     parts = text.strip().split("@")
     position = _fixed_parts(grammar)
     layered = grammar.server_layers and len(parts) > position and parts[position].isdigit()
-    key = _parse(release, grammar, text.strip(), parts, layered=layered)
-    if not grammar.unordered_tags:
-        return key
-    return replace(key, tags=tuple(sorted(key.tags, key=lambda tag: ("",) if tag[0].startswith("lmcache.tag.") else tag)))
+    return _parse(release, grammar, text.strip(), parts, layered=layered)
 
 
 def _fixed_parts(grammar: KeyGrammar) -> int:
@@ -194,12 +196,11 @@ def _parse(release: Release, grammar: KeyGrammar, text: str, parts: list[str], *
             dtype = grammar.dtype_of_name[name]
         except KeyError:
             raise DecodeError(f"key {text!r}: no dtype is called {name!r} in lmcache {release}") from None
-    tags: dict[str, str] = {}
-    for part in parts[needed + layered :]:
-        name, separator, value = part.partition("%")
-        if not separator:
-            raise DecodeError(f"key {text!r}: {part!r} is no tag, a tag reads name%value")
-        tags[name] = value
+    tags = _parse_tags(text, parts[needed + layered :])
+    settings: dict[str, str] = {}
+    if grammar.tags_become_settings:
+        settings = {name: value for name, value in tags.items() if not name.startswith(TAG_PREFIX)}
+        tags = {name.removeprefix(TAG_PREFIX): value for name, value in tags.items() if name.startswith(TAG_PREFIX)}
     try:
         return CacheKey(
             model=model,
@@ -210,9 +211,20 @@ def _parse(release: Release, grammar: KeyGrammar, text: str, parts: list[str], *
             fmt=fmt,
             layer=int(parts[needed]) if layered else None,
             tags=tuple(tags.items()),
+            settings=tuple(sorted(settings.items())),
         )
     except ValueError as error:
         raise DecodeError(f"key {text!r}: {error}") from None
+
+
+def _parse_tags(text: str, parts: list[str]) -> dict[str, str]:
+    tags: dict[str, str] = {}
+    for part in parts:
+        name, separator, value = part.partition("%")
+        if not separator:
+            raise DecodeError(f"key {text!r}: {part!r} is no tag, a tag reads name%value")
+        tags[name] = value
+    return tags
 
 
 def _format_hash(release: Release, grammar: KeyGrammar, value: ChunkHash) -> str:

@@ -48,7 +48,7 @@ class Release:
         return self.text
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Release) and self.version == other.version
+        return isinstance(other, Release) and (self.text == other.text or self.version == other.version)
 
     def __lt__(self, other: Release) -> bool:
         return self.version < other.version
@@ -110,14 +110,17 @@ class RangeTable(Generic[T]):
     def __init__(self, name: str, *rows: tuple[str, T]) -> None:
         self.name = name
         self._rows = tuple((Release.parse(first), value) for first, value in rows)
+        self._found: dict[Release, T] = {}
         firsts = [first for first, _ in self._rows]
         if firsts != sorted(firsts) or len(set(firsts)) != len(firsts):
             raise ValueError(f"table {name!r}: rows must be in rising order of release")
 
     def __getitem__(self, release: Release) -> T:
+        if release in self._found:
+            return self._found[release]
         for first, value in reversed(self._rows):
             if first <= release:
-                return value
+                return self._found.setdefault(release, value)
         raise UnknownReleaseError(f"{self.name}: nothing is known for lmcache {release}")
 
     def rows(self) -> Iterator[tuple[ReleaseRange, T]]:

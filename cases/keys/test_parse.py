@@ -5,6 +5,7 @@ from harness.case import answered, case, refused
 from harness.judge import Judge
 from harness.subject import Subject
 
+PARTS = ("KEY-PARSE-001", "KEY-PARSE-002", "KEY-PARSE-004")
 CANONICAL = (
     "plain", "hash-lower", "hash-negative", "hash-256-bit", "layer-0", "layer-31", "tag", "tag-order", "tag-no-value",
     "tag-two-percent", "layer-tag", "model-empty",
@@ -26,7 +27,14 @@ def senseless(vector: Vector) -> bool:
     return vector.id.rpartition(".")[2] in SENSELESS
 
 
-@case("KEY-PARSE-001", "KEY-PARSE-002", "KEY-FMT-007", needs=("parse_key",), variants=answered("parse_key", canonical))
+@case(
+    "KEY-PARSE-001",
+    "KEY-PARSE-002",
+    "KEY-PARSE-004",
+    "KEY-FMT-007",
+    needs=("parse_key",),
+    variants=answered("parse_key", canonical),
+)
 def test_parse(client: Subject, judge: Judge, vector: Vector) -> None:
     """A client reads in a key string the parts that lmcache reads in it."""
     got = client.ok("parse_key", text=vector.args["text"])["key"]

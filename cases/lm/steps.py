@@ -6,6 +6,9 @@ from harness.targets import Server
 from harness.values import Keys, Value, sample
 from wire.lm.profile import LmProfile
 
+STALL_MS = 250
+"""The timeout of a connection that a conformant client lets run out."""
+
 
 def stored(client: Subject, server: Server, keys: Keys, profile: LmProfile, *, timeout_ms: int = 5000) -> tuple[str, Value]:
     """A connection over which one value was stored and seen by the server."""
@@ -13,6 +16,12 @@ def stored(client: Subject, server: Server, keys: Keys, profile: LmProfile, *, t
     client.ok("put", connection=connection, key=keys(), **value.stored)
     client.ok("exist", connection=connection, key=keys())
     return connection, value
+
+
+def stored_elsewhere(client: Subject, server: Server, keys: Keys, profile: LmProfile, *, timeout_ms: int) -> tuple[str, Value]:
+    """A value that the server has, and another connection, whose timeout so need not leave time for the first requests."""
+    _, value = stored(client, server, keys, profile)
+    return client.connect(server, timeout_ms=timeout_ms), value
 
 
 def in_step(client: Subject, judge: Judge, connection: str, keys: Keys) -> None:

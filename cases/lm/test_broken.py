@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from cases.lm.steps import in_step, stored
+from cases.lm.steps import STALL_MS, in_step, stored, stored_elsewhere
 from harness.case import MOCK, Variant, case, parameters
 from harness.client import Error, Ok
 from harness.judge import Judge, in_words
@@ -56,7 +56,7 @@ def stalls(release: Release) -> Sequence[Variant]:
 @case("LM-CONN-001", "LM-CONN-002", "LM-GET-004", targets=MOCK, needs=LOADING, variants=stalls)
 def test_reply_stalls(client: Subject, judge: Judge, server: Server, keys: Keys, profile: LmProfile, vector: int) -> None:
     """A get whose reply stops coming ends with a timeout, and what the server sends later is not taken for another answer."""
-    connection, value = stored(client, server, keys, profile, timeout_ms=SHORT_MS)
+    connection, value = stored_elsewhere(client, server, keys, profile, timeout_ms=STALL_MS)
     server.misbehave(f"stall:bytes={vector},command=GET")
     no_value(client, judge, server, connection, keys, value, ("timeout", "connection"), cite="LM-CONN-001")
     server.misbehave()
@@ -66,7 +66,7 @@ def test_reply_stalls(client: Subject, judge: Judge, server: Server, keys: Keys,
 @case("LM-CONN-001", "LM-CONN-002", targets=MOCK, needs=("connect", "put", "exist"))
 def test_exist_stalls(client: Subject, judge: Judge, server: Server, keys: Keys, profile: LmProfile) -> None:
     """An exist that is not answered ends with a timeout."""
-    connection, _ = stored(client, server, keys, profile, timeout_ms=SHORT_MS)
+    connection, _ = stored_elsewhere(client, server, keys, profile, timeout_ms=STALL_MS)
     server.misbehave("stall:command=EXIST")
     answer = client.call("exist", connection=connection, key=keys())
     judge.not_ok(
@@ -79,8 +79,8 @@ def test_exist_stalls(client: Subject, judge: Judge, server: Server, keys: Keys,
 @case("LM-CONN-002", "LM-CONN-003", targets=MOCK, needs=("connect", "put", "get", "exist"))
 def test_late_reply(client: Subject, judge: Judge, server: Server, keys: Keys, profile: LmProfile) -> None:
     """The reply to a request that timed out is never taken for the reply to a later one."""
-    connection, value = stored(client, server, keys, profile, timeout_ms=SHORT_MS)
-    server.misbehave(f"delay:seconds={SHORT_MS / 1000 * 1.5},command=EXIST,nth=1")
+    connection, value = stored_elsewhere(client, server, keys, profile, timeout_ms=STALL_MS)
+    server.misbehave(f"delay:seconds={STALL_MS / 1000 * 1.5},command=EXIST,nth=1")
     answer = client.call("exist", connection=connection, key=keys())
     judge.not_ok("exist", answer, because="the reply comes after the timeout", kinds=("timeout", "connection"))
     for key, expected in ((keys(hash=0xBAD), False), (keys(), True)):
@@ -129,7 +129,7 @@ def test_health_code_is_not_success(client: Subject, judge: Judge, server: Serve
 )
 def test_health_breaks_off(client: Subject, judge: Judge, server: Server, vector: str) -> None:
     """A server that does not answer HEALTH whole is not healthy."""
-    connection = client.connect(server, timeout_ms=SHORT_MS)
+    connection = client.connect(server, timeout_ms=STALL_MS)
     server.misbehave(vector)
     answer = client.call("health", connection=connection)
     judge.not_yes("health", answer, "healthy", because="the reply never became whole", **judge.where(server, "HEALTH"))

@@ -2,6 +2,7 @@
 
 import socket
 
+from cases.lm.steps import STALL_MS
 from harness.case import MOCK, SERVERS, case
 from harness.client import Ok
 from harness.judge import Judge
@@ -28,7 +29,7 @@ def test_nobody_accepts(client: Subject, judge: Judge, keys: Keys, profile: LmPr
     with socket.create_server(("127.0.0.1", 0), backlog=1) as silent:
         host, port = silent.getsockname()
         name = client.new_connection()
-        answer = client.call("connect", connection=name, protocol="lm", host=host, port=port, timeout_ms=400)
+        answer = client.call("connect", connection=name, protocol="lm", host=host, port=port, timeout_ms=STALL_MS)
         if isinstance(answer, Ok):
             answer = client.call("exist", connection=name, key=keys())
         judge.not_ok("exist", answer, because="the server never answers", kinds=("timeout", "connection"))
@@ -42,7 +43,7 @@ def test_nobody_reads(client: Subject, judge: Judge, keys: Keys) -> None:
     with socket.create_server(("127.0.0.1", 0), backlog=1) as deaf:
         host, port = deaf.getsockname()
         name = client.new_connection()
-        answer = client.call("connect", connection=name, protocol="lm", host=host, port=port, timeout_ms=400)
+        answer = client.call("connect", connection=name, protocol="lm", host=host, port=port, timeout_ms=STALL_MS)
         if isinstance(answer, Ok):
             answer = client.call("put", connection=name, key=keys(), **value.stored)
         judge.not_ok("put", answer, because="the server never reads", kinds=("timeout", "connection"))

@@ -12,6 +12,7 @@ from harness.values import Keys, storable_formats
 from wire.keys import KEY_GRAMMARS
 from wire.lm.enums import BINARY_FORMATS, CODES, COMMANDS, DTYPES, LOCATIONS
 from wire.lm.profile import LmProfile
+from wire.release import Release
 
 INT32 = st.integers(-(2**31), 2**31 - 1)
 
@@ -23,7 +24,7 @@ def test_request_round_trip(client: Subject, judge: Judge, keys: Keys, profile: 
     @examples
     @given(descriptions(profile), st.sampled_from(list(COMMANDS)))
     def check(about: dict[str, Any], command: str) -> None:
-        wanted = {**about, "command": command, "key": keys()}
+        wanted = {**about, "command": command, "key": keys() if reads_hashes_as_written(keys.release) else keys(hash=9)}
         data = client.ok("encode_request", **wanted)["bytes"]
         judge.holds(len(data) == profile.header.request_size, f"a request header of {len(data)} bytes", cite="LM-REQ-005")
         got = client.ok("decode_request", bytes=data)
@@ -64,8 +65,7 @@ def test_any_bytes(client: Subject, judge: Judge, profile: LmProfile, examples: 
 @case("KEY-PARSE-001", needs=("format_key", "parse_key"))
 def test_key_round_trip(client: Subject, judge: Judge, keys: Keys, examples: settings) -> None:
     """A key string that a client writes, it reads back as the key that it was."""
-    read_as_written = KEY_GRAMMARS[keys.release].hash_style != "decimal-read-as-hex"
-    hashes = st.integers(-(2**63), 2**64) if read_as_written else st.integers(0, 9)
+    hashes = st.integers(-(2**63), 2**64) if reads_hashes_as_written(keys.release) else st.integers(0, 9)
 
     @examples
     @given(hashes, st.integers(1, 4096), st.integers(0, 4095), st.text("abc/-._", min_size=1, max_size=20))
@@ -76,6 +76,11 @@ def test_key_round_trip(client: Subject, judge: Judge, keys: Keys, examples: set
         judge.same_value(wanted, {name: got.get(name) for name in wanted}, what="the key read back")
 
     check()
+
+
+def reads_hashes_as_written(release: Release) -> bool:
+    """Whether a hash survives its own round trip; where it does not (KEY-PARSE-002), one decimal digit still does."""
+    return KEY_GRAMMARS[release].hash_style != "decimal-read-as-hex"
 
 
 def descriptions(profile: LmProfile) -> st.SearchStrategy[dict[str, Any]]:

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import concurrent.futures
+import json
 import os
 from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
 
@@ -27,6 +30,24 @@ MEMORY_OF_ONE = 4 << 30
 """Bytes that one capture may need: two interpreters with torch, and what they allocate."""
 
 
+class Format(StrEnum):
+    """How a capture tells what it did."""
+
+    TEXT = "text"
+    JSON = "json"
+
+
+@dataclass(frozen=True)
+class Ended:
+    """One capture that ended, well or with a problem."""
+
+    release: Release
+    folder: Path | None = None
+    vectors: int = 0
+    transcripts: int = 0
+    problem: str | None = None
+
+
 def command(
     releases: Annotated[
         list[str],
@@ -41,25 +62,34 @@ def command(
     jobs: Annotated[
         int | None, typer.Option("--jobs", "-j", min=1, help="Captures at once (default: as processors and memory allow).")
     ] = None,
+    form: Annotated[
+        Format, typer.Option("--format", help="What is printed at the end: text, or json for programs.")
+    ] = Format.TEXT,
 ) -> int:
     """Capture frames, keys and conversations from the real, unmodified lmcache into the corpus.
 
     Builds the pinned environment on first use (a venv, or with --runtime docker an image). Everything is asked twice, in two
     processes; what differs fails the capture unless it is known to differ, and then says why. 'all' goes on where an earlier
     call stopped.
+
+    The JSON document names what was captured, each release with the captured one before it ('previous'), and what failed.
     """
     runtime_name = parse_runtime(runtime)
     chosen = _chosen(releases, out, again=again)
-    console = Console(stderr=True, highlight=False)
     if not chosen:
-        typer.echo("the corpus has every release that the package index offers")
+        typer.echo(_document([], out) if form is Format.JSON else "the corpus has every release that the package index offers")
         return int(ExitCode.CONFORMANT)
     environment = open_environment(runtime_name)
     for release in chosen[:1]:
         environment.prepare(release)
-    failures = _capture_each(chosen, environment, out, console, jobs or _jobs(len(chosen)))
-    if len(chosen) > 1:
-        typer.echo(f"{len(chosen) - failures} of {len(chosen)} releases captured")
+    ended = _capture_each(chosen, environment, out, form, jobs or _jobs(len(chosen)))
+    failures = [one for one in ended if one.problem is not None]
+    if form is Format.JSON:
+        typer.echo(_document(ended, out))
+    elif len(chosen) > 1:
+        typer.echo(f"{len(chosen) - len(failures)} of {len(chosen)} releases captured")
+    for one in failures:
+        typer.echo(f"lmconform: {one.release}: {one.problem}", err=True)
     return int(ExitCode.UNDECIDED if failures else ExitCode.CONFORMANT)
 
 
@@ -78,27 +108,50 @@ def _chosen(words: Sequence[str], out: Path | None, *, again: bool) -> list[Rele
 
 
 def _capture_each(
-    chosen: Sequence[Release], environment: PinnedEnvironment, out: Path | None, console: Console, jobs: int
-) -> int:
-    """Capture every release, each on its own; the number of those that failed."""
+    chosen: Sequence[Release], environment: PinnedEnvironment, out: Path | None, form: Format, jobs: int
+) -> list[Ended]:
+    """Capture every release, each on its own."""
+    console = Console(stderr=True, highlight=False)
 
-    def one(release: Release) -> str | None:
+    def one(release: Release) -> Ended:
         try:
             folder = capture(release, environment, root=out, progress=console.print)
             corpus = load_corpus(release, out or corpus_root())
         except (CaptureError, CorpusError, EnvironmentUnavailable) as error:
-            if len(chosen) == 1:
+            if len(chosen) == 1 and form is Format.TEXT:
                 raise
-            return f"{release}: {error}"
-        vectors = sum(len(found) for found in corpus.vectors.values())
-        typer.echo(f"{folder}: {vectors} vectors, {len(corpus.transcripts)} transcripts")
-        return None
+            return Ended(release, problem=str(error))
+        ended = Ended(release, folder, sum(len(found) for found in corpus.vectors.values()), len(corpus.transcripts))
+        if form is Format.TEXT:
+            typer.echo(f"{folder}: {ended.vectors} vectors, {ended.transcripts} transcripts")
+        return ended
 
     with concurrent.futures.ThreadPoolExecutor(jobs) as pool:
-        failures = [problem for problem in pool.map(one, chosen) if problem is not None]
-    for problem in failures:
-        typer.echo(f"lmconform: {problem}", err=True)
-    return len(failures)
+        return list(pool.map(one, chosen))
+
+
+def _document(ended: Sequence[Ended], out: Path | None) -> str:
+    captured = captured_releases(out)
+
+    def previous(release: Release) -> str | None:
+        older = [other for other in captured if other < release]
+        return str(older[-1]) if older else None
+
+    document = {
+        "captured": [
+            {
+                "release": str(one.release),
+                "previous": previous(one.release),
+                "folder": str(one.folder),
+                "vectors": one.vectors,
+                "transcripts": one.transcripts,
+            }
+            for one in ended
+            if one.problem is None
+        ],
+        "failed": [{"release": str(one.release), "reason": one.problem} for one in ended if one.problem is not None],
+    }
+    return json.dumps(document, indent=2)
 
 
 def _jobs(count: int) -> int:

@@ -10,6 +10,7 @@ import typer
 from harness.cli import options
 from harness.plugin import DEADLINE, EXAMPLES
 from harness.runner import RunOptions, run_matrix
+from harness.workers import default_jobs
 
 DEFAULT_FOLDER = Path("lmconform-results")
 
@@ -37,6 +38,10 @@ def command(
         float, typer.Option("--deadline", metavar="SECONDS", help="How long a call may take before the client hangs.")
     ] = DEADLINE,
     failures: Annotated[int, typer.Option("--failures", min=0, help="How many failures to explain on the terminal.")] = 10,
+    jobs: Annotated[
+        int | None,
+        typer.Option("--jobs", "-j", min=1, help="Cases at once, each with a client of its own (default: 2 per processor)."),
+    ] = None,
 ) -> int:
     """Judge a client against captured fixtures, the mock server and a live server of the real lmcache.
 
@@ -55,6 +60,7 @@ def command(
                 examples=examples,
                 deadline=deadline,
                 failures=failures,
+                jobs=jobs or default_jobs(),
             )
         )
     )

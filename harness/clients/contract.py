@@ -52,7 +52,7 @@ def shorten(value: object, limit: int = _QUOTE) -> str:
 
 def check_line(name: Literal["request", "answer"], line: Mapping[str, Any]) -> None:
     """Raise :class:`ContractViolation` unless the line has the envelope of a request or an answer."""
-    _check(_line_validator(name), line, "the line")
+    _line_checks(name).require(line, "the line")
 
 
 def check_member(op: str, side: Side, value: Any) -> None:
@@ -60,9 +60,9 @@ def check_member(op: str, side: Side, value: Any) -> None:
 
     An operation that the contract lacks has no schema: anything fits.
     """
-    validator = _member_validator(op, side)
-    if validator is not None:
-        _check(validator, value, side)
+    checks = _member_checks(op, side)
+    if checks is not None:
+        checks.require(value, side)
 
 
 def check_python(op: str, side: Side, value: object) -> dict[str, Any]:
@@ -84,14 +84,34 @@ def check_python(op: str, side: Side, value: object) -> dict[str, Any]:
 
 
 @functools.cache
-def _line_validator(name: Literal["request", "answer"]) -> Validator:
-    return _validator_class()(line_schema(name))
+def _line_checks(name: Literal["request", "answer"]) -> _Checks:
+    return _Checks(line_schema(name))
 
 
 @functools.cache
-def _member_validator(op: str, side: Side) -> Validator | None:
+def _member_checks(op: str, side: Side) -> _Checks | None:
     schema = member_schema(op, side)
-    return None if schema is None else _validator_class()(schema)
+    return None if schema is None else _Checks(schema)
+
+
+class _Checks:
+    """One schema, in a validator that is fast, and in one that has the last word and says what is wrong."""
+
+    def __init__(self, schema: Mapping[str, Any]) -> None:
+        from jsonschema_rs import Draft202012Validator
+
+        self._fast = Draft202012Validator(dict(schema))
+        self._explain = functools.cache(lambda: _validator_class()(schema))
+
+    def require(self, value: Any, root: str) -> None:
+        """Raise :class:`ContractViolation` unless a value fits; ``root`` is what it is called."""
+        try:
+            if self._fast.is_valid(value):
+                return
+        except (TypeError, ValueError):
+            pass  # holds what JSON cannot: bytes, objects, half of a surrogate pair
+        for error in self._explain().iter_errors(value):
+            raise _violation(error, root)
 
 
 @functools.cache
@@ -126,11 +146,6 @@ def _matcher(pattern: str) -> Callable[[str], bool]:
         return lambda text: len(text) % 2 == 0 and single.fullmatch(text) is not None
     whole = re.compile(re.sub(r"\$$", r"\\Z", pattern))
     return lambda text: whole.search(text) is not None
-
-
-def _check(validator: Validator, value: Any, root: str) -> None:
-    for error in validator.iter_errors(value):
-        raise _violation(error, root)
 
 
 def _violation(error: ValidationError, root: str) -> ContractViolation:

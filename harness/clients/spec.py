@@ -37,6 +37,11 @@ def open_client(spec: str, *, budget: Budget | None = None, scratch_parent: Path
     raise ClientUnavailable(f"{spec!r} is no client specification; write one of: {_FORMS}{_suggestion(spec)}")
 
 
+def runs_inside(spec: str) -> bool:
+    """Whether a client runs inside the process that opens it, so that what kills the one kills the other."""
+    return spec.strip().partition(":")[0] in {"reference", "python"}
+
+
 def parse_command(text: str) -> list[str]:
     """The words of a command, the first one as the path of a program that can be run; no shell is involved.
 

@@ -6,6 +6,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
+from generations import REPRESENTATIVES, comma_separated
 
 from harness.runner import RunOptions, run_matrix
 from reports.results import read_results
@@ -27,8 +28,11 @@ def client(cmake, tmp_path_factory):
     return build(cmake, SOURCE, tmp_path_factory.mktemp("cpp-build"))
 
 
-def test_it_is_conformant_on_fixtures_and_mock_for_every_captured_release(client, tmp_path):
-    assert run_matrix(RunOptions(client=client, folder=tmp_path)) == ExitCode.CONFORMANT
+@pytest.mark.parametrize(
+    ("target", "releases"), [("fixtures", "all"), ("mock", comma_separated(REPRESENTATIVES))], ids=["fixtures", "mock"]
+)
+def test_it_is_conformant_on_fixtures_of_every_release_and_the_mock_of_every_generation(client, tmp_path, target, releases):
+    assert run_matrix(RunOptions(client=client, lmcache=releases, target=target, folder=tmp_path)) == ExitCode.CONFORMANT
     results = read_results(tmp_path / "results.jsonl")
     assert {case.operation for case in results.cases if case.verdict is Verdict.UNSUPPORTED} <= {"chunk_keys"}
 

@@ -7,7 +7,7 @@ import pytest
 from scripted_peer import Close, Flood, Read, ScriptedPeer, UntilEnd
 
 from fixturegen import player
-from fixturegen.player import Difference, record, replay
+from fixturegen.player import Difference, Goodbye, record, replay
 from fixturegen.vector import Step, Transcript, patterned
 
 
@@ -228,6 +228,57 @@ def test_a_replay_ends_with_the_first_difference():
 def test_a_server_that_never_stops_sending_does_not_hold_up_a_replay():
     (difference,) = differences(conversation(send(b"ask"), got(b"answer")), [Read(3), b"answer", Flood()], patience=0.1)
     assert difference.got["length"] > 6
+
+
+GOODBYE = Goodbye(b"health", b"good")
+ASKED = conversation(send(b"ask"), got(b"answer"))
+
+
+@pytest.fixture
+def patient(monkeypatch):
+    """Every wait for silence would be noticed."""
+    monkeypatch.setattr(player, "REPLAYED_SILENCE", 60.0)
+
+
+def parting(transcript, *scenes, patience=5.0):
+    """The differences of a replay that ends with one more request."""
+    with ScriptedPeer(*scenes) as peer:
+        return replay(peer.host, peer.port, transcript, goodbye=GOODBYE, patience=patience)
+
+
+def test_with_one_more_request_nobody_waits_for_silence(patient):
+    assert parting(ASKED, [Read(3), b"answer", UntilEnd(), b"good", Close()]) == []
+
+
+def test_the_request_behind_the_end_comes_from_a_captured_conversation():
+    captured = conversation(send(b"health"), got(b"good"), send(b"again"), got(b"good"))
+    assert Goodbye.of(captured) == GOODBYE
+
+
+@pytest.mark.parametrize("surplus", [b"!", b"good"])
+def test_surplus_bytes_are_found_in_front_of_the_reply_to_one_more_request(patient, surplus):
+    (difference,) = parting(ASKED, [Read(3), b"answer", UntilEnd(), surplus, b"good", Close()])
+    assert (difference.step, difference.after) == (2, True)
+    assert difference.received == surplus + b"good"
+    assert str(difference).startswith("after step 2, answering one more request: expected 4 bytes ")
+
+
+def test_a_connection_that_closed_too_early_does_not_answer_one_more_request(patient):
+    (difference,) = parting(ASKED, [Read(3), b"answer", Close()])
+    assert difference.got == {"bytes": "", "closed": True}
+
+
+def test_every_connection_that_is_open_at_the_end_is_asked_once_more(patient):
+    transcript = conversation(Step("connect", "b"), send(b"1"), got(b"a"), send(b"2", "b"), got(b"b", connection="b"))
+    good, bad = [Read(1), b"a", UntilEnd(), b"good", Close()], [Read(1), b"b", UntilEnd(), b"evil", Close()]
+    (difference,) = parting(transcript, good, bad)
+    assert (difference.step, difference.received) == (5, b"evil")
+
+
+def test_connections_that_are_in_the_middle_of_something_are_not_asked_once_more():
+    scene = [Read(3), b"answer", Read(4), UntilEnd(), Close()]
+    for last in ([send(b"more")], [Step("half-close", "a")], [send(b"more"), got()], [Step("close", "a")]):
+        assert parting(conversation(send(b"ask"), got(b"answer"), *last), scene) == []
 
 
 @pytest.mark.parametrize(

@@ -9,23 +9,12 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
+from accepted_keys import KEYS
 
 from mockserver.lm import LmServer
 from wire.lm.frames import Description, Reply, Request, decode_reply, encode_request
 from wire.lm.profile import KEY_FIELD_SIZE, LmProfile, lm_profile
 from wire.release import Release
-
-KEYS = {
-    "0.3.1": "vllm@model@1@0@ab",
-    "0.3.3": "vllm@model@1@0@12",
-    "0.3.5": "vllm@model@1@0@ab",
-    "0.3.7": "vllm@model@1@0@ab",
-    "0.3.12": "vllm@model@1@0@ab@half",
-    "0.4.1": "model@1@0@ab@half",
-    "0.4.5": "model@1@0@ab@half",
-    "0.5.6": "model@1@0@ab@half",
-}
-"""One release of every generation of the wire, with a key that it accepts."""
 
 
 class RawClient:

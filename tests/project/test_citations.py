@@ -18,6 +18,7 @@ REQUIREMENTS = load_requirements()
 CAPTURED = captured_releases()
 ID = re.compile(r"\b(?:LM|KEY|LAY|MP)(?:-[A-Z]+)?-[A-Za-z]*\d\w*")
 
+
 @dataclass(frozen=True)
 class Found:
     """A case of the tree."""

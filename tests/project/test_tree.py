@@ -3,8 +3,10 @@
 import ast
 import configparser
 import re
+import shlex
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
 import pytest
@@ -63,14 +65,29 @@ def test_names_of_test_modules_are_unique():
     assert sorted(names) == sorted(set(names))
 
 
-def test_every_captured_release_has_a_tox_environment_for_its_live_server():
-    tox = configparser.ConfigParser(interpolation=None)
-    tox.read(ROOT / "tox.ini")
-    (section,) = (name for name in tox.sections() if name.startswith("testenv:live-"))
-    releases = [str(release) for release in captured_releases()]
-    assert section == f"testenv:live-{{{','.join(releases)}}}"
-    lines = tox[section]["commands"].strip().splitlines()
-    assert lines == [f"{release}: lmconform run --lmcache {release} {{[live]arguments}}" for release in releases]
+@pytest.fixture(scope="module")
+def environments():
+    """Environments of tox and the commands that each would run."""
+    words = [sys.executable, "-m", "tox", "config", "-c", str(ROOT), "-e", "ALL", "-k", "commands", "--workdir"]
+    with tempfile.TemporaryDirectory() as folder:
+        shown = subprocess.run([*words, folder], capture_output=True, text=True, check=True, cwd=folder).stdout
+    found = configparser.ConfigParser(interpolation=None)
+    found.read_string(shown)
+    return {name.removeprefix("testenv:"): found[name].get("commands", "") for name in found.sections()}
+
+
+def test_tox_has_an_environment_with_the_live_server_of_each_captured_release_and_one_with_all(environments):
+    assert [name for name in environments if name.startswith("live-")] == [
+        "live-all",
+        *(f"live-{release}" for release in captured_releases()),
+    ]
+
+
+def test_a_live_environment_of_tox_runs_its_release_and_no_other(environments):
+    for release in ["all", *map(str, captured_releases())]:
+        words = shlex.split(environments[f"live-{release}"])
+        assert words[:4] == [str(ROOT / "lmconform"), "run", "--lmcache", release]
+        assert words[words.index("--target") + 1] == "fixtures,mock,live"
 
 
 def test_imports_point_down_only():

@@ -47,7 +47,8 @@ WRITTEN = {
     "0.5.6": "m@2@1@1a2b@bfloat16",
 }
 ROUND_TRIPS = [text for text in KNOWN_RELEASES if text not in {"0.3.4", "0.3.5"}]
-WITH_TAGS = [text for text in KNOWN_RELEASES if release(text) >= release("0.3.4")]
+LOSING_TAGS = ["0.3.4", "0.3.5"]
+WITH_TAGS = [text for text in KNOWN_RELEASES if release(text) >= release("0.3.6")]
 WITH_DTYPE = [text for text in KNOWN_RELEASES if release(text) >= release("0.3.9.post1")]
 
 
@@ -162,7 +163,22 @@ def test_every_float8_dtype_has_its_own_name_from_0_3_14():
 def test_tags_keep_their_order(text):
     key = key_of(text, tags=(("b", "2"), ("a", "1")))
     assert format_key(release(text), key).endswith("@b%2@a%1")
-    assert parse_key(release(text), format_key(release(text), key)).tags == key.tags
+    assert parse_key(release(text), f"{format_key(release(text), key_of(text))}@b%2@a%1").tags == key.tags
+
+
+@pytest.mark.parametrize("text", LOSING_TAGS)
+def test_0_3_4_and_0_3_5_write_tags_and_read_settings(text):
+    written = format_key(release(text), key_of(text, tags=(("b", "2"), ("a", "1"))))
+    assert written == "vllm@m@2@1@6699@b%2@a%1"
+    found = parse_key(release(text), written)
+    assert (found.tags, found.settings) == ((), (("a", "1"), ("b", "2")))
+    assert format_key(release(text), replace(found, chunk_hash=6699)) == "vllm@m@2@1@6699"
+
+
+@pytest.mark.parametrize("text", LOSING_TAGS)
+def test_0_3_4_and_0_3_5_read_a_tag_where_the_prefix_of_settings_is_written_out(text):
+    found = parse_key(release(text), "vllm@m@2@1@6699@lmcache.tag.b%2@user%alice@lmcache.tag.a%1")
+    assert (found.tags, found.settings) == ((("b", "2"), ("a", "1")), (("user", "alice"),))
 
 
 def test_a_tag_given_twice_keeps_its_place_and_its_last_value():
@@ -214,7 +230,7 @@ def test_a_layer_stands_behind_the_fixed_parts_and_before_the_tags(text):
     written = format_key(release(text), key_of(text, layer=31, tags=tags))
     assert written.removeprefix(format_key(release(text), key_of(text))) == "@31" + "@user%alice" * bool(tags)
     found = parse_key(release(text), written)
-    assert (found.layer, found.tags) == (31, tags)
+    assert (found.layer, found.tags or found.settings) == (31, tags)
 
 
 def test_layers_count_from_zero_and_may_be_padded():

@@ -1,5 +1,6 @@
 """``lmconform capture``: which releases are captured, and what becomes of one that fails."""
 
+import json
 from types import SimpleNamespace
 
 import pytest
@@ -81,6 +82,30 @@ def test_a_single_release_that_fails_says_why(command, captured):
     ended = command("capture", "0.5.4")
     assert ended.code == 3
     assert ended.err.strip().endswith("lmconform: lmcache 0.5.4 answered differently")
+
+
+def test_programs_are_told_which_release_was_captured_and_which_came_before_it(command, captured, monkeypatch):
+    known = [Release.parse(text) for text in ("0.5.4", "0.5.5", "0.5.6")]
+    monkeypatch.setattr(capture_command, "captured_releases", lambda _: known)
+    ended = command("capture", "latest", "--out", "corpus", "--format", "json")
+    assert ended.code == 0
+    document = json.loads(ended.out)
+    assert document["failed"] == []
+    assert [(one["release"], one["previous"], one["vectors"]) for one in document["captured"]] == [("0.5.5", "0.5.4", 2)]
+
+
+def test_programs_are_told_that_there_was_nothing_to_capture(command, captured, monkeypatch):
+    monkeypatch.setattr(capture_command, "missing_releases", lambda _: [])
+    ended = command("capture", "latest", "--format", "json")
+    assert (ended.code, json.loads(ended.out)) == (0, {"captured": [], "failed": []})
+
+
+def test_programs_are_told_what_failed(command, captured):
+    captured[1].add("0.5.4")
+    ended = command("capture", "0.5.4", "--format", "json")
+    assert ended.code == 3
+    assert json.loads(ended.out)["failed"] == [{"release": "0.5.4", "reason": "lmcache 0.5.4 answered differently"}]
+    assert "lmconform: 0.5.4: lmcache 0.5.4 answered differently" in ended.err
 
 
 def test_all_beside_a_release_is_a_usage_error(command, captured):

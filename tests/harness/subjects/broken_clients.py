@@ -1,5 +1,6 @@
 """Reference clients with one defect each, named on command lines as ``python:broken_clients:NAME``."""
 
+import ctypes
 import os
 import signal
 import threading
@@ -78,3 +79,37 @@ class StopsAndTells(ReferenceClient):
             Path(os.environ["STOPPED"]).write_text("stopped")
             threading.Event().wait()
         return super().parse_key(**members)
+
+
+class HoldsTheInterpreter(ReferenceClient):
+    """Sleeps in C, without letting other threads run, where a key has layer 31."""
+
+    def parse_key(self, *, text, **members):
+        if text.endswith("@31"):
+            ctypes.PyDLL(None).sleep(600)
+        return super().parse_key(text=text, **members)
+
+
+class DiesAlways(ReferenceClient):
+    """Ends its process whatever key it is to read."""
+
+    def parse_key(self, **_):
+        os._exit(7)
+
+
+class SlowOnFirstRequest(ReferenceClient):
+    """Takes its time with the key of the first case, until the file named in the environment is there."""
+
+    def encode_request(self, **members):
+        while not Path(os.environ["GO_ON"]).exists():
+            threading.Event().wait(0.05)
+        return super().encode_request(**members)
+
+
+class NotesItsProcess(ReferenceClient):
+    """Appends the number of its process to the file named in the environment, and fails at nothing."""
+
+    def __init__(self):
+        super().__init__()
+        with Path(os.environ["STARTS"]).open("a") as starts:
+            starts.write(f"{os.getpid()}\n")

@@ -1,0 +1,294 @@
+"""Hands the cases of a run out to worker processes, and their records back in the order of the cases.
+
+Every worker starts a client of its own, so that no worker waits for the client of another. A worker that dies costs the case
+that it was executing, which is recorded as a crash of the client where the client runs inside the worker.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import selectors
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections import deque
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, Final
+
+import pytest
+
+from harness.client import ClientCrash, ClientHang
+from harness.clients.spec import runs_inside
+from harness.matrix import Matrix, cell_of, collectors
+from harness.plugin import matrix_of
+from harness.shares import Share, shares, worth_starting
+from harness.supervise import exit_text
+from harness.worker import ids_hash
+
+DEATHS: Final = 20
+"""Workers that may die in a run; each of them takes a moment to be replaced."""
+QUIET: Final = 30.0
+"""Seconds after which a worker that gave no record is asked whether it is alive, and again as long until it must have answered.
+
+A client that hangs does not keep a worker from answering, unless it runs inside and holds the lock of the interpreter.
+"""
+_END: Final = 30.0
+"""Seconds that workers have to stop their clients and servers at the end."""
+_END_AT_ONCE: Final = 10.0
+"""The same for a run that was interrupted."""
+_MOMENT: Final = 1.0
+_WORDS: Final = 1500
+_BOOT: Final = (
+    "import json, sys; sys.path[:] = json.loads(sys.argv.pop(1)); from harness.worker import main; sys.exit(main(sys.argv[1:]))"
+)
+
+
+class WorkerFault(Exception):
+    """A worker did not start, or died of something else than the client that it runs."""
+
+
+def default_jobs() -> int:
+    """Two for each processor that this process may use: cases wait, for timeouts above all, for about half of their time."""
+    return 2 * (len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1)
+
+
+class Workers:
+    """The plugin that takes the place of pytest's own loop over all cases."""
+
+    def __init__(self, jobs: int, arguments: Sequence[str]) -> None:
+        self._jobs = jobs
+        self._arguments = arguments
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_runtestloop(self, session: pytest.Session) -> bool | None:
+        """Execute every case elsewhere, unless that is not worth it."""
+        cells = [cell_of(item) for item in session.items]
+        known = [cell for cell in cells if cell is not None]
+        count = worth_starting(self._jobs, known)
+        if count < 2 or session.testsfailed or len(known) < len(cells):
+            return None
+        matrix = matrix_of(session.config)
+        matrix.dismiss_client()
+        with contextlib.closing(_Distribution(session.items, matrix, shares(known), self._arguments)) as distribution:
+            if not distribution.run(count):
+                session.shouldstop = f"{DEATHS} workers died"
+        return True
+
+
+class _Worker:
+    """One worker process, seen from here."""
+
+    def __init__(self, arguments: Sequence[str]) -> None:
+        self.share: Share = ()
+        """What it was asked to execute and has not given a record for."""
+        self.ready = False
+        self.began = self.heard = time.monotonic()
+        """When it began with the first case of its share, or was started; and when it gave the last sign of life."""
+        self.asked: float | None = None
+        """When it was asked for one, if none came since."""
+        self.stuck = False
+        """It was killed because none came."""
+        self._unread = b""
+        self._last_words = tempfile.TemporaryFile()  # noqa: SIM115  # closed with the worker
+        theirs_in, self._numbers = os.pipe()
+        self.records, theirs_out = os.pipe()
+        try:
+            self._process = subprocess.Popen(
+                [sys.executable, "-c", _BOOT, json.dumps(sys.path), str(theirs_in), str(theirs_out), *arguments],
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.DEVNULL,
+                stderr=self._last_words,
+                pass_fds=(theirs_in, theirs_out),
+                start_new_session=True,
+            )
+        finally:
+            os.close(theirs_in)
+            os.close(theirs_out)
+
+    def ask(self, share: Share) -> None:
+        """Give it cases to execute."""
+        self.share = share
+        self.began = time.monotonic()
+        self._send(share)
+
+    def ask_for_life(self) -> None:
+        """Let it answer, whatever it does."""
+        self.asked = time.monotonic()
+        self._send(())
+
+    def kill(self) -> None:
+        """End it and what runs in its session."""
+        self.stuck = True
+        self._kill_session()
+
+    def end(self) -> None:
+        """Tell it that nothing more comes."""
+        self._send(None)
+
+    def interrupt(self) -> None:
+        """Let it stop what it does, its client and its servers."""
+        with contextlib.suppress(OSError):
+            os.kill(self._process.pid, signal.SIGINT)
+
+    def lines(self) -> Iterator[dict[str, Any]] | None:
+        """What arrived, read without waiting for more; None once it is gone."""
+        data = os.read(self.records, 1 << 16)
+        if not data:
+            return None
+        self.heard, self.asked = time.monotonic(), None
+        *lines, self._unread = (self._unread + data).split(b"\n")
+        return map(json.loads, lines)
+
+    def status(self) -> int:
+        """How it ended; one that is not gone although its pipe is has a moment left."""
+        try:
+            return self._process.wait(_MOMENT)
+        except subprocess.TimeoutExpired:
+            self._kill_session()
+            return self._process.wait()
+
+    def last_words(self) -> str:
+        """What it wrote to standard error outside of any case; where that is long, how it begins and ends."""
+        self._last_words.seek(0)
+        words = self._last_words.read().decode(errors="backslashreplace").strip()
+        return words if len(words) <= 2 * _WORDS else f"{words[:_WORDS]}\n...\n{words[-_WORDS:]}"
+
+    def close(self, until: float) -> None:
+        """Wait for its end, kill its whole session if that takes too long, and let go of it."""
+        try:
+            self._process.wait(max(0.0, until - time.monotonic()))
+        except subprocess.TimeoutExpired:
+            self._kill_session()
+            self._process.wait()
+        for descriptor in (self.records, self._numbers):
+            os.close(descriptor)
+        self._last_words.close()
+
+    def _kill_session(self) -> None:
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(self._process.pid, signal.SIGKILL)
+
+    def _send(self, share: Share | None) -> None:
+        # A worker that is gone shows in the other pipe.
+        with contextlib.suppress(BrokenPipeError):
+            os.write(self._numbers, json.dumps(share).encode() + b"\n")
+
+
+class _Distribution:
+    """Shares on their way to workers, and records on their way back."""
+
+    def __init__(self, items: Sequence[pytest.Item], matrix: Matrix, work: Sequence[Share], arguments: Sequence[str]) -> None:
+        self._items = items
+        self._ids = ids_hash(items)
+        self._matrix = matrix
+        self._work = deque(work)
+        self._arguments = arguments
+        self._workers: dict[int, _Worker] = {}
+        self._selector = selectors.DefaultSelector()
+        self._arrived: dict[int, Mapping[str, Any]] = {}
+        self._next = 0
+        self._deaths = 0
+        self._interrupted = True
+
+    def run(self, count: int) -> bool:
+        """Execute everything; whether that was done.
+
+        Raises:
+            WorkerFault: a worker did not start.
+        """
+        for _ in range(count):
+            self._start()
+        while self._work or any(worker.share for worker in self._workers.values()):
+            for key, _ in self._selector.select(self._patience()):
+                worker = self._workers[key.fd]
+                lines = worker.lines()
+                if lines is None:
+                    self._died(worker)
+                    if self._deaths >= DEATHS:
+                        return False
+                for line in lines or ():
+                    self._take(worker, line)
+        self._interrupted = False
+        return True
+
+    def _patience(self) -> float:
+        """Ask the workers that were quiet for long whether they are alive, kill those that do not answer; seconds until then."""
+        now = time.monotonic()
+        for worker in self._workers.values():
+            if worker.asked is not None and now - worker.asked >= QUIET:
+                worker.kill()
+            elif worker.ready and worker.asked is None and now - worker.heard >= QUIET:
+                worker.ask_for_life()
+        return QUIET / 10
+
+    def close(self) -> None:
+        """End every worker, and hand out what came out of turn."""
+        for worker in self._workers.values():
+            worker.interrupt() if self._interrupted else worker.end()
+        until = time.monotonic() + (_END_AT_ONCE if self._interrupted else _END)
+        for worker in self._workers.values():
+            worker.close(until)
+        self._selector.close()
+        for number in sorted(self._arrived):
+            collectors.add(self._arrived.pop(number))
+
+    def _start(self) -> None:
+        worker = _Worker(self._arguments)
+        self._workers[worker.records] = worker
+        self._selector.register(worker.records, selectors.EVENT_READ)
+
+    def _take(self, worker: _Worker, line: Mapping[str, Any]) -> None:
+        if not worker.ready:
+            if (line["cases"], line["ids"]) != (len(self._items), self._ids):
+                raise WorkerFault(f"a worker found {line['cases']} other cases than the {len(self._items)} of this run")
+            worker.ready = True
+        elif line:
+            number, *rest = worker.share
+            assert number == line["case"]
+            worker.share = tuple(rest)
+            worker.began = time.monotonic()
+            self._arrive(number, line["record"])
+        if not worker.share and self._work:
+            worker.ask(self._work.popleft())
+        if worker.share:
+            item = self._items[worker.share[0]]
+            item.config.hook.pytest_runtest_logstart(nodeid=item.nodeid, location=item.location)
+
+    def _arrive(self, number: int, record: Mapping[str, Any]) -> None:
+        collectors.show(record)
+        self._arrived[number] = record
+        while self._next in self._arrived:
+            collectors.add(self._arrived.pop(self._next))
+            self._next += 1
+
+    def _died(self, worker: _Worker) -> None:
+        """Record the case that it executed, and put another worker in its place."""
+        how, words = exit_text(worker.status()), worker.last_words()
+        self._selector.unregister(worker.records)
+        del self._workers[worker.records]
+        worker.close(time.monotonic())
+        if not worker.ready:
+            raise WorkerFault(f"a worker ended with {how} before it executed anything: {words}")
+        self._deaths += 1
+        if worker.share:
+            self._lose(worker, how, words)
+        if self._work:
+            self._start()
+
+    def _lose(self, worker: _Worker, how: str, words: str) -> None:
+        number, *rest = worker.share
+        error: Exception
+        if worker.stuck and runs_inside(self._matrix.spec):
+            error = ClientHang("the client does not let go of the interpreter that it runs in, so that no deadline holds")
+        elif runs_inside(self._matrix.spec):
+            error = ClientCrash(f"the client ended the process that it runs in: {how}", stderr=words)
+        else:
+            error = WorkerFault(f"the worker that executed this case ended with {how}: {words}")
+        record = self._matrix.record(self._items[number], error, time.monotonic() - worker.began)
+        self._arrive(number, record.to_json())
+        if rest:
+            self._work.appendleft(tuple(rest))
