@@ -16,7 +16,7 @@ from rich.console import Console
 from rich.text import Text
 
 from fixturegen.errors import CaptureError, CorpusError, EnvironmentUnavailable
-from harness.cli import capture, list_cases, run, serve, smoke, test, verify
+from harness.cli import capture, compat, list_cases, run, serve, smoke, test, verify
 from harness.client import ClientFailure
 from harness.failure import TargetUnavailable
 from harness.matrix import UsageError
@@ -97,6 +97,7 @@ app.command("smoke")(_guarded(smoke.command))
 app.command("serve")(_guarded(serve.command))
 app.command("capture")(_guarded(capture.command))
 app.command("verify")(_guarded(verify.command))
+app.command("compat")(_guarded(compat.command))
 app.command("test", context_settings={"allow_extra_args": True, "ignore_unknown_options": True})(_guarded(test.command))
 
 _BAD_INPUT: Final = (

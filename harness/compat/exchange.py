@@ -17,7 +17,7 @@ from reports.compat.model import KEPT, Exchange
 from wire.errors import DecodeError
 from wire.lm.frames import Description, Reply
 
-Speaker = Literal["client", "reader"]
+Speaker = Literal["client", "engine"]
 Takes = Literal["nothing", "a header", "a value"]
 
 _AGAIN: Final = 0.5

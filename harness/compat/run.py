@@ -15,6 +15,7 @@ from fixturegen.environment import open_environment
 from fixturegen.errors import CaptureError, EnvironmentUnavailable
 from fixturegen.server_process import healthy
 from harness.compat.exchange import Place, ServerAsleep
+from harness.compat.facts import facts_of
 from harness.compat.frames_of import frames_of
 from harness.compat.generations import client_seal, generations, server_seal
 from harness.compat.share import Both, share
@@ -32,6 +33,8 @@ PATIENCE: Final[Mapping[TargetName, float]] = {"live": 1.0, "mock": 0.4}
 """Seconds of silence before a server is asked whether it is awake; if it is, silence means that it waits."""
 AWAKE_WITHIN: Final = 30.0
 """Seconds that a server on a busy machine may take to answer HEALTH."""
+MOCKS: Final = 4
+"""Mock servers at a time: most of the time all wait for silence."""
 CONVERSATIONS: Final = 24
 """Connections to one server at a time."""
 MEMORY_OF_ONE: Final = 1 << 30
@@ -85,6 +88,7 @@ def run_compat(
     started, clock = utc_now(), time.monotonic()
     for release in {*options.clients, *options.servers}:
         frames_of(release)
+        facts_of(release)
     plan = Plan.of(options)
     stage = _Stage(options, plan, opener or _opener(options), progress)
     cells = stage.play()
@@ -185,7 +189,7 @@ def _ask_whether_awake(server: Release, address: Address) -> None:
 def default_jobs(count: int, target: TargetName) -> int:
     """How many servers run at a time where nobody says."""
     if target == "mock":
-        return 1
+        return max(1, min(count, MOCKS))
     memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_AVPHYS_PAGES")
     return max(1, min(count, os.cpu_count() or 1, memory // MEMORY_OF_ONE))
 

@@ -66,9 +66,19 @@ class Both:
         return differences(*self.facts)
 
     @property
-    def texts(self) -> Evidence:
-        """The captured text of one key on both sides."""
-        return Evidence(stored=self.stores.key(PLAIN_KEY).text, asked=self.asks.key(PLAIN_KEY).text)
+    def captured(self) -> Evidence:
+        """One captured key on both sides: of a hash that is given, and of the same tokens."""
+        captured = [
+            ("a key, as it is stored", self.stores.key(PLAIN_KEY).text),
+            ("the same, as it is asked for", self.asks.key(PLAIN_KEY).text),
+        ]
+        for question, one, other in self.chunks():
+            if question == TOKENS:
+                captured += [
+                    ("the key of some tokens, as it is stored", _first(one)),
+                    ("the same, as it is asked for", _first(other)),
+                ]
+        return Evidence(captured=tuple(captured))
 
     def chunks(self) -> Iterator[tuple[str, Chunks, Chunks]]:
         """Captures of the same tokens on both sides: once with the defaults of each, then with equal settings."""
@@ -111,10 +121,10 @@ def missed(found: Sequence[Difference]) -> list[Trouble]:
 
 def _blocked(both: Both, talked: Talk) -> list[Finding]:
     """Nothing can be stored; if the keys differ as well, that is said nevertheless."""
-    cause = min((finding for finding in talked.findings if finding.grade.plain), key=lambda finding: finding.grade.rank)
-    found = [Finding("share", cause.grade, "nothing can be stored there", (TOKENS,), cause.evidence)]
+    grade = min((finding.grade for finding in talked.findings if finding.grade.plain), key=lambda grade: grade.rank)
+    found = [Finding("share", grade, "nothing can be stored there (see talk)", (TOKENS,), Evidence())]
     if both.differing:
-        found += together("share", [(TOKENS, True, trouble, both.texts) for trouble in missed(both.differing)])
+        found += together("share", [(TOKENS, True, trouble, both.captured) for trouble in missed(both.differing)])
     return found
 
 
@@ -136,7 +146,7 @@ def play(both: Both, batch: Sequence[Pair]) -> list[Ended]:
 
 def _fetch(both: Both, pair: Pair, shelved: Shelved, others: Mapping[str, Shelved]) -> list[Ended]:
     ask = get(both.asks, pair.asked, stored(shelved.about, shelved.payload))
-    with Line(both.place, both.asks, "reader") as line:
+    with Line(both.place, both.asks, "engine") as line:
         heard = line.ask(ask)
     trouble = trouble_in(ask, heard, both.asks.release)
     if trouble is None:
@@ -146,7 +156,7 @@ def _fetch(both: Both, pair: Pair, shelved: Shelved, others: Mapping[str, Shelve
     if trouble.outcome is Outcome.WRONG and other is not None:
         trouble = Trouble(Outcome.WRONG, "the value of another key is given: one key text, two meanings")
         shown.insert(1, others[other].exchange)
-    evidence = Evidence(tuple(shown), pair.stored, pair.asked)
+    evidence = Evidence(tuple(shown))
     troubles = missed(pair.why) if trouble.outcome is Outcome.MISSES else [trouble]
     return [(pair.question, pair.plain, found, evidence) for found in troubles]
 
@@ -188,14 +198,24 @@ def _volatile(both: Both) -> Iterator[Ended]:
             continue
         unknown = Trouble(Outcome.UNKNOWN, volatile.volatile or "the captured keys are masked")
         for trouble in missed(both.differing) if both.differing else [unknown]:
-            yield question, question == TOKENS, trouble, both.texts
+            yield question, question == TOKENS, trouble, both.captured
 
 
 def _unfull(both: Both) -> Iterator[Ended]:
     stores, asks = both.facts
     if stores.saves_unfull and not asks.saves_unfull:
         reason = "save_unfull_chunk: by default a last chunk that is not full is stored, and never asked for"
-        yield "the rest behind the last full chunk", False, Trouble(Outcome.MISSES, reason), Evidence()
+        yield (
+            "the rest behind the last full chunk",
+            False,
+            Trouble(Outcome.MISSES, reason),
+            Evidence(
+                captured=(
+                    ("default of the client", "save_unfull_chunk: true"),
+                    ("default of the engine", "save_unfull_chunk: false"),
+                )
+            ),
+        )
 
 
 def _play_value(both: Both, value: Value, front: str) -> list[Ended]:
@@ -218,4 +238,16 @@ def _digests(both: Both) -> Iterator[Ended]:
     if both.differing or None in (stores.digests, asks.digests) or stores.digests == asks.digests:
         return
     reason = f"fold: digests are stored {stores.use_of_digests}, and asked for {asks.use_of_digests}"
-    yield "tokens hashed with digests (sha256_cbor and the like)", False, Trouble(Outcome.MISSES, reason), Evidence()
+    captured = (("a digest in a key that is stored", _digest(stores)), ("the same, as it is asked for", _digest(asks)))
+    question = "tokens hashed with digests (sha256_cbor and the like)"
+    yield question, False, Trouble(Outcome.MISSES, reason), Evidence(captured=captured)
+
+
+def _digest(facts: KeyFacts) -> str:
+    (first, *_), _ = facts.digests
+    kind, value = next(iter(first.items()))
+    return f"{kind} {value}"
+
+
+def _first(chunks: Chunks) -> str:
+    return "differs from process to process" if chunks.texts is None else next(iter(chunks.texts.values()), "none")

@@ -76,7 +76,13 @@ def talk(place: Place, frames: ClientFrames, server: Release, tags: Tags, pool: 
     served = {question.name for question, found in zip(questions, ended, strict=True) if found is None}
     keys = [key for key in frames.keys if key_question(key.name) in served]
     mixed = _mixed_up(place, frames, server, keys, tags.next())
-    return Talk(together("talk", [*bad, *mixed]), frozenset(served), len(questions) + len(keys))
+    return Talk(_without_echoes(together("talk", [*bad, *mixed])), frozenset(served), len(questions) + len(keys))
+
+
+def _without_echoes(findings: Sequence[Finding]) -> list[Finding]:
+    """The findings without those that strike only some keys or values, in a way that strikes plain use already."""
+    plain = {finding.grade.outcome for finding in findings if finding.grade.plain}
+    return [finding for finding in findings if finding.grade.plain or finding.grade.outcome not in plain]
 
 
 def hold(place: Place, frames: ClientFrames, server: Release, question: Question) -> tuple[Trouble, Evidence] | None:
@@ -135,7 +141,7 @@ def _mixed_up(place: Place, frames: ClientFrames, server: Release, keys: Sequenc
             other = owner(shelf, heard.body)
             if other is not None:
                 reason = "two keys of the client are one to the server: both give the value that was stored last"
-                shown = Evidence((shelved.exchange, shelf[other].exchange, heard.exchange), shelved.key, shelf[other].key)
+                shown = Evidence((shelved.exchange, shelf[other].exchange, heard.exchange))
                 yield f"keys {name} and {other}", False, Trouble(Outcome.WRONG, reason), shown
             else:
                 yield key_question(name), False, trouble, Evidence((shelved.exchange, heard.exchange))

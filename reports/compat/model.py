@@ -20,8 +20,8 @@ KEPT: Final = 256
 class Exchange:
     """One request and what came back, as the side that asked saw it."""
 
-    by: Literal["client", "reader"]
-    """``client`` speaks the client's release; ``reader`` the server's own, in the question of sharing."""
+    by: Literal["client", "engine"]
+    """``client`` speaks the client's release; ``engine``, in the question of sharing, the server's own."""
     request: str
     """Such as ``PUT`` or ``GET``."""
     sent: bytes
@@ -39,13 +39,11 @@ class Exchange:
 
 @dataclass(frozen=True)
 class Evidence:
-    """What shows a finding: the conversation up to where it went wrong, or two captured texts that differ."""
+    """What shows a finding: the conversation up to where it went wrong, and captures that say the same without a server."""
 
     exchanges: tuple[Exchange, ...] = ()
-    stored: str | None = None
-    """The captured key under which the client stores."""
-    asked: str | None = None
-    """The captured key that an engine of the server's release asks for."""
+    captured: tuple[tuple[str, str], ...] = ()
+    """What a capture is about, and what it says."""
 
 
 @dataclass(frozen=True)
