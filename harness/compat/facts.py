@@ -99,13 +99,13 @@ def _spelling(text: str, value: Mapping[str, str]) -> Spelling:
 class Difference:
     """One way in which the keys of two releases differ."""
 
-    kind: Literal["fmt prefix", "dtype in key", "dtype name", "hash spelling", "chain", "text chain", "chunk size"]
+    kind: Literal["fmt prefix", "dtype in key", "dtype name", "hash spelling", "chain", "text chain", "chunk size", "fold"]
     words: str
 
     @property
     def of_tokens(self) -> bool:
         """It lies in how tokens become hashes; a hash that is given is not touched by it."""
-        return self.kind in {"chain", "text chain", "chunk size"}
+        return self.kind in {"chain", "text chain", "chunk size", "fold"}
 
     def __str__(self) -> str:
         return f"{self.kind}: {self.words}"
@@ -121,6 +121,13 @@ def dtype_name(stored: Parts, asked: Parts) -> list[Difference]:
     if None in {stored.dtype, asked.dtype} or stored.dtype == asked.dtype:
         return []
     return [Difference("dtype name", f"stored as {stored.dtype}, asked for as {asked.dtype}")]
+
+
+def fold(stores: KeyFacts, asks: KeyFacts) -> list[Difference]:
+    """What becomes of digests on both sides, if it is not the same; it matters for hash functions that give digests alone."""
+    if stores.digests is None or asks.digests is None or stores.digests == asks.digests:
+        return []
+    return [Difference("fold", f"digests are stored {stores.use_of_digests}, and asked for {asks.use_of_digests}")]
 
 
 def _prefix(stores: KeyFacts, asks: KeyFacts) -> Difference | None:

@@ -14,6 +14,7 @@ from typing import Any, Final
 from fixturegen.corpus import Corpus, load_corpus
 from fixturegen.errors import CorpusError
 from fixturegen.vector import Vector, raw
+from wire.chunks import TEXT_ALGORITHM
 from wire.lm.frames import Description, Reply, decode_reply
 from wire.lm.profile import lm_profile
 from wire.release import Release
@@ -68,6 +69,11 @@ class Chunks:
     args: Mapping[str, Any]
     texts: Mapping[tuple[int, int], str] | None
     volatile: str | None
+
+    @property
+    def by_digests(self) -> bool:
+        """Whether a hash function other than the one of the release itself was set."""
+        return self.args.get("algorithm") not in {"builtin", TEXT_ALGORITHM}
 
     def of_model(self, tag: str) -> Mapping[tuple[int, int], str]:
         """The key texts for another model.
@@ -193,7 +199,7 @@ def _chunks(corpus: Corpus) -> list[Chunks]:
     found = []
     for vectors in corpus.vectors.values():
         for vector in vectors:
-            if vector.ok is None or "chunks" not in vector.ok:
+            if vector.ok is None or "chunks" not in vector.ok or "model" not in vector.args:
                 continue
             listed = vector.ok["chunks"]
             known = all(isinstance(chunk["key"], str) for chunk in listed)

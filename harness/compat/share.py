@@ -11,7 +11,7 @@ from concurrent.futures import Executor
 from dataclasses import dataclass
 
 from harness.compat.exchange import Line, Place
-from harness.compat.facts import Difference, KeyFacts, differences, dtype_name, facts_of, parts_of
+from harness.compat.facts import Difference, KeyFacts, differences, dtype_name, facts_of, fold, parts_of
 from harness.compat.frames_of import PLAIN_KEY, PLAIN_VALUE, Chunks, ClientFrames, Value, tagged
 from harness.compat.judge import Ended, Trouble, together, trouble_in
 from harness.compat.shelf import NotStoredError, Shelved, get, owner, shelve, stored
@@ -170,7 +170,8 @@ def _chunk_pairs(both: Both, question: str, one: Chunks, other: Chunks, tag: str
             continue
         names = dtype_name(parts_of(one.texts[place], one.args), parts_of(other.texts[place], other.args))
         texts = tagged(one.texts[place], one.args["model"], tag), tagged(other.texts[place], other.args["model"], tag)
-        found.append(Pair(question, question == TOKENS, *texts, [*both.differing, *names]))
+        folds = fold(*both.facts) if one.by_digests or other.by_digests else []
+        found.append(Pair(question, question == TOKENS, *texts, [*both.differing, *names, *folds]))
     return found
 
 
@@ -235,12 +236,13 @@ def _play_value(both: Both, value: Value, front: str) -> list[Ended]:
 def _digests(both: Both) -> Iterator[Ended]:
     """Hash functions that give digests, as vLLM's do: what the chain makes of them."""
     stores, asks = both.facts
-    if both.differing or None in (stores.digests, asks.digests) or stores.digests == asks.digests:
+    found = [] if both.differing else fold(stores, asks)
+    if not found:
         return
-    reason = f"fold: digests are stored {stores.use_of_digests}, and asked for {asks.use_of_digests}"
     captured = (("a digest in a key that is stored", _digest(stores)), ("the same, as it is asked for", _digest(asks)))
     question = "tokens hashed with digests (sha256_cbor and the like)"
-    yield question, False, Trouble(Outcome.MISSES, reason), Evidence(captured=captured)
+    for trouble in missed(found):
+        yield question, False, trouble, Evidence(captured=captured)
 
 
 def _digest(facts: KeyFacts) -> str:

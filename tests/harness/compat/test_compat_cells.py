@@ -1,8 +1,17 @@
 """Cells that are known from the wire and key tables of the project, played against mocks."""
 
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+
 import pytest
 
+from harness.compat.exchange import Place
+from harness.compat.frames_of import Chunks, frames_of
+from harness.compat.share import Both, share
+from harness.compat.talk import Tags, Talk
+from harness.targets import mock_server
 from reports.compat.outcome import Outcome
+from wire.release import Release
 
 
 def letters(cell):
@@ -87,7 +96,7 @@ def test_keys_that_change_from_process_to_process_are_not_reproducible(cell):
 
 def test_the_fold_of_digests_is_said_where_nothing_else_differs(cell):
     assert reasons(cell("0.4.5", "0.4.6"), "share") == {
-        "fold: digests are stored whole, and asked for as integers of their first 8 bytes"
+        "another key is asked for: fold: digests are stored whole, and asked for as integers of their first 8 bytes"
     }
 
 
@@ -129,3 +138,23 @@ def test_what_strikes_plain_use_is_not_repeated_for_every_key(cell):
 def test_the_same_cell_played_twice_is_the_same(cell):
     again = cell.__wrapped__("0.4.5", "0.3.13")
     assert again == cell("0.4.5", "0.3.13")
+
+
+def deployed(release, digest):
+    """Frames of a release with one captured chunk key of a process that hashes with digests."""
+    texts = {(0, 16): f"m@1@0@{digest}@half"}
+    chunks = Chunks("lm.deployment.sha256-cbor", {"model": "m", "dtype": "float16", "algorithm": "sha256_cbor"}, texts, None)
+    return replace(frames_of(Release.parse(release)), chunks={chunks.id: chunks})
+
+
+def test_keys_of_deployments_are_played_as_well():
+    whole, folded = deployed("0.4.5", "00a7" * 16), deployed("0.4.6", "a700a700a700a7")
+    with mock_server(folded.release) as server, ThreadPoolExecutor(8) as pool:
+        place = Place(server.host, server.port, 0.3, lambda: None)
+        talked = Talk((), frozenset({"value KV_2LTD float16", "key plain"}), 0)
+        missed = share(Both(place, whole, folded), talked, Tags(whole.release), pool)
+        found = share(Both(place, folded, folded), talked, Tags(folded.release), pool)
+    played = [finding for finding in missed.findings if finding.evidence.exchanges]
+    assert [finding.struck[0] for finding in played] == ["lm.deployment.sha256-cbor"]
+    assert "fold" in played[0].reason
+    assert found.findings == []

@@ -3,7 +3,7 @@
 import pytest
 
 from fixturegen.corpus import captured_releases
-from harness.compat.facts import Parts, differences, facts_of, parts_of
+from harness.compat.facts import Parts, differences, facts_of, fold, parts_of
 from harness.compat.frames_of import frames_of
 from wire.release import Release
 
@@ -55,3 +55,9 @@ def test_neighbours_differ_in_what_the_changelog_of_keys_says(before, after, kin
 def test_digests_are_whole_until_0_4_5_and_folded_from_0_4_6():
     assert facts("0.4.5").use_of_digests == "whole"
     assert facts("0.4.6").use_of_digests == "as integers of their first 8 bytes"
+
+
+def test_a_fold_is_a_difference_of_digests_alone():
+    assert [difference.kind for difference in fold(facts("0.4.5"), facts("0.4.6"))] == ["fold"]
+    assert fold(facts("0.4.6"), facts("0.5.6")) == []
+    assert fold(facts("0.3.2"), facts("0.5.6")) == []
