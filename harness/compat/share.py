@@ -97,19 +97,21 @@ def share(both: Both, talked: Talk, tags: Tags, pool: Executor) -> Sharing:
     """
     if not talked.stores:
         return Sharing(_blocked(both, talked), 0)
-    batches = [_chunk_pairs(both, question, one, other, tags.next()) for question, one, other in both.chunks()]
-    found = [ended for several in pool.map(lambda batch: play(both, batch), batches) for ended in several]
-    found += [*_volatile(both), *_unfull(both)]
-    lost_tokens = any(plain and trouble.outcome is Outcome.MISSES for _, plain, trouble, _ in found)
     keys = _key_pairs(both, talked, tags.next())
     of_keys = play(both, keys)
-    # What the keys of tokens show already is not repeated for single keys.
-    found += [ended for ended in of_keys if not (lost_tokens and ended[2].outcome is Outcome.MISSES)]
     lost = any(plain for _, plain, _, _ in of_keys)
+    # What was played counts for more than what the captures say: keys that meet differ in nothing but their hashes.
+    differing = [difference for difference in both.differing if difference.of_tokens or lost]
+    batches = [_chunk_pairs(both, question, one, other, tags.next()) for question, one, other in both.chunks()]
+    of_tokens = [ended for several in pool.map(lambda batch: play(both, batch), batches) for ended in several]
+    of_tokens += [*_volatile(both, differing), *_unfull(both)]
+    lost_tokens = any(plain and trouble.outcome is Outcome.MISSES for _, plain, trouble, _ in of_tokens)
+    # What plain keys show already is not repeated for all others.
+    found = [ended for ended in of_keys if ended[1] or not (lost_tokens and ended[2].outcome is Outcome.MISSES)]
     values = [] if lost else [value for value in both.stores.values if value_question(value.name) in talked.served]
     fronts = [tags.next() for _ in values]
-    found += [ended for several in pool.map(lambda *of: _play_value(both, *of), values, fronts) for ended in several]
-    found += _digests(both)
+    of_values = [ended for several in pool.map(lambda *of: _play_value(both, *of), values, fronts) for ended in several]
+    found += [*of_tokens, *of_values, *_digests(both)]
     return Sharing(together("share", found), sum(map(len, batches)) + len(keys) + len(values))
 
 
@@ -191,14 +193,14 @@ def _key_pairs(both: Both, talked: Talk, tag: str) -> list[Pair]:
     return found
 
 
-def _volatile(both: Both) -> Iterator[Ended]:
+def _volatile(both: Both, differing: Sequence[Difference]) -> Iterator[Ended]:
     """Keys that differ from process to process: only what differs in any case can be said."""
     for question, one, other in both.chunks():
         volatile = next((chunks for chunks in (one, other) if chunks.texts is None), None)
         if volatile is None:
             continue
         unknown = Trouble(Outcome.UNKNOWN, volatile.volatile or "the captured keys are masked")
-        for trouble in missed(both.differing) if both.differing else [unknown]:
+        for trouble in missed(differing) if differing else [unknown]:
             yield question, question == TOKENS, trouble, both.captured
 
 

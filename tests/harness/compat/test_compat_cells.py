@@ -158,3 +158,13 @@ def test_keys_of_deployments_are_played_as_well():
     assert [finding.struck[0] for finding in played] == ["lm.deployment.sha256-cbor"]
     assert "fold" in played[0].reason
     assert found.findings == []
+
+
+def test_keys_that_are_spelled_otherwise_are_shown_to_miss_on_the_wire(cell):
+    found = next(found for found in cell("0.3.5", "0.3.6").findings if "hash spelling" in found.reason)
+    assert found.struck[:2] == ("key plain", "tokens under default settings")
+    stored, asked = found.evidence.exchanges
+    assert (stored.by, stored.request, asked.by, asked.request) == ("client", "PUT", "engine", "GET")
+    assert b"@1885667171979194497 " in stored.sent
+    assert b"@1a2b3c4d5e6f7081 " in asked.sent
+    assert asked.got[:4] == (400).to_bytes(4, "little")
