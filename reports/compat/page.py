@@ -11,7 +11,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from reports.compat.grouping import Reason, blocks, client_groups, reasons, server_groups, spans
 from reports.compat.model import PARTS, Cell, CompatResult
 from reports.compat.outcome import MEANINGS, ORDER, WORDS
-from reports.compat.wording import derived_lines, evidence_lines, struck_words, summary, where
+from reports.compat.wording import derived_lines, evidence_lines, problem_words, struck_words, summary, where
 from reports.escape import escape
 
 _SPECIAL: Final = "\\`*_[]<|&~"
@@ -64,7 +64,7 @@ def _view(result: CompatResult) -> Mapping[str, Any]:
         "derived": derived_lines(result),
         "reasons": [(reason, where(reason, clients, servers), *_shown(reason)) for reason in known],
         "blocks": [(block, spans(block.clients, labels[0]), spans(block.servers, labels[1])) for block in blocks(result, known)],
-        "problems": {cell.server: cell.problem for cell in cells if cell.problem is not None},
+        "problems": {cell.server: problem_words(cell.problem) for cell in cells if cell.problem is not None},
         "words": struck_words,
         "parts": PARTS,
     }
@@ -80,7 +80,7 @@ def _title(cell: Cell, numbers: Mapping[Any, int]) -> str:
     if cell.derived_from is not None:
         parts.append("derived from {} against {}".format(*cell.derived_from))
     if cell.problem is not None:
-        parts.append(cell.problem)
+        parts.append(problem_words(cell.problem))
     parts += [f"{numbers[finding.signature]}: {finding.reason}" for finding in cell.reasons]
     return "\n".join(parts)
 

@@ -9,7 +9,7 @@ from rich.text import Text
 from reports.compat.grouping import Block, Group, Reason, blocks, client_groups, reasons, server_groups, spans
 from reports.compat.model import PARTS, Cell, CompatResult
 from reports.compat.outcome import MEANINGS, ORDER, STYLES, WORDS
-from reports.compat.wording import derived_lines, evidence_lines, struck_words, summary, where
+from reports.compat.wording import derived_lines, evidence_lines, problem_words, struck_words, summary, where
 from reports.escape import escape
 from reports.layout import fit, labelled, paragraph, wrap
 
@@ -145,5 +145,7 @@ def _not_run(result: CompatResult, width: int) -> list[Text]:
             problems.setdefault(cell.problem, {})[cell.server] = None
     lines = []
     for problem, names in problems.items():
-        lines += labelled(f"not run: {', '.join(names)}", Text(escape(problem)), width, by=2, column=24, style="bold magenta")
+        lines += labelled(
+            f"not run: {', '.join(names)}", Text(problem_words(problem)), width, by=2, column=24, style="bold magenta"
+        )
     return lines

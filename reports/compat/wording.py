@@ -48,6 +48,12 @@ def _hex(data: bytes) -> str:
     return " ".join(data[start : start + 4].hex() for start in range(0, len(data), 4))
 
 
+def problem_words(problem: str) -> str:
+    """Why something was not run, on one line: of a long story, such as a log, how it begins and how it ends."""
+    lines = [line.strip() for line in problem.splitlines() if line.strip()]
+    return escape(lines[0] if len(lines) == 1 else f"{lines[0]} ... {lines[-1]}") if lines else ""
+
+
 def struck_words(struck: Sequence[str]) -> str:
     """The questions that a reason strikes."""
     if len(struck) <= NAMED:

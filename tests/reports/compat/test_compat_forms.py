@@ -184,6 +184,18 @@ def test_no_form_lets_text_control_a_terminal(make, form):
     assert "\x1b" not in form(make({("1", "1"): found, ("1", "2"): Cell("1", "2", problem=HOSTILE)}))
 
 
+@pytest.mark.parametrize("form", [text, markdown, html])
+def test_a_log_is_cut_to_how_it_begins_and_ends(make, form):
+    log = "the server ended:\n\x1b[32mloading\nTraceback\nOSError: no space\n"
+    found = form(make({("1", "1"): [], ("1", "2"): Cell("1", "2", problem=log)}))
+    assert "the server ended: ... OSError: no space" in found
+    assert "Traceback" not in found
+
+
+def test_the_document_keeps_a_log(make):
+    assert to_json(make({("1", "1"): Cell("1", "1", problem="one\ntwo")}))["cells"][0]["problem"] == "one\ntwo"
+
+
 def test_the_document_follows_its_schema(result):
     jsonschema.Draft202012Validator(compat_schema()).validate(to_json(result))
 
