@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import hashlib
-import socket
-import struct
-import time
 from collections.abc import Mapping
-from contextlib import ExitStack, suppress
+from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
+from fixturegen.connection import Connection
 from fixturegen.vector import Step, Transcript
 
 REPLY_PATIENCE: Final = 20.0
@@ -21,7 +19,6 @@ QUIET: Final = 0.15
 """Seconds without a further byte after which a recorded answer is over."""
 REPLAYED_SILENCE: Final = 0.02
 """Seconds without a byte that a replay calls silence: enough for a server on this machine that has nothing else to do."""
-SEND_TIMEOUT: Final = 20.0
 LONGEST_LITERAL: Final = 4096
 """Answers with more bytes than this are kept as length and sha256."""
 
@@ -60,58 +57,6 @@ class Difference:
         return f"{where}: expected {_words(self.expected)}, got {_words(self.got)}"
 
 
-class _Connection:
-    """One client side of a conversation; a broken send is remembered as a close."""
-
-    def __init__(self, host: str, port: int) -> None:
-        self.socket = socket.create_connection((host, port), timeout=SEND_TIMEOUT)
-        self.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-
-    def send(self, data: bytes, pieces: int | None) -> None:
-        self.socket.settimeout(SEND_TIMEOUT)
-        step = pieces or len(data) or 1
-        with suppress(BrokenPipeError, ConnectionResetError):
-            for start in range(0, len(data), step):
-                self.socket.sendall(data[start : start + step])
-
-    def receive(self, want: int | None, patience: float, quiet: float) -> tuple[bytes, bool]:
-        """Bytes that came, and whether the peer closed.
-
-        ``want`` bytes are waited for with patience, then a quiet time must pass; None waits for a close. The patience ends
-        the wait in any case, so that a peer that never stops sending cannot hold it up.
-        """
-        data = bytearray()
-        deadline = time.monotonic() + patience
-        while True:
-            enough = want is not None and len(data) >= want
-            left = deadline - time.monotonic()
-            limit = min(quiet, left) if enough else left
-            if limit <= 0:
-                return bytes(data), False
-            self.socket.settimeout(limit)
-            try:
-                piece = self.socket.recv(1 << 20)
-            except TimeoutError:
-                return bytes(data), False
-            except ConnectionResetError:
-                return bytes(data), True
-            if not piece:
-                return bytes(data), True
-            data += piece
-
-    def half_close(self) -> None:
-        with suppress(OSError):
-            self.socket.shutdown(socket.SHUT_WR)
-
-    def reset(self) -> None:
-        """End the connection with a reset instead of an end of stream."""
-        self.socket.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
-        self.socket.close()
-
-    def close(self) -> None:
-        self.socket.close()
-
-
 def record(host: str, port: int, script: Transcript) -> Transcript:
     """Play a script and return it with what came back.
 
@@ -119,7 +64,7 @@ def record(host: str, port: int, script: Transcript) -> Transcript:
     """
     steps = []
     with ExitStack() as stack:
-        connections: dict[str, _Connection] = {}
+        connections: dict[str, Connection] = {}
         for step in script.steps:
             if step.do != "receive":
                 _act(stack, connections, step, host, port)
@@ -142,7 +87,7 @@ def replay(
     followed = _followed(transcript)
     open_ended = _open_ended(transcript) if goodbye is not None else {}
     with ExitStack() as stack:
-        connections: dict[str, _Connection] = {}
+        connections: dict[str, Connection] = {}
         for index, step in enumerate(transcript.steps):
             if step.do != "receive":
                 _act(stack, connections, step, host, port)
@@ -191,9 +136,9 @@ def _open_ended(transcript: Transcript) -> dict[str, int]:
     return {name: index for name, index in found.items() if name not in half_closed}
 
 
-def _act(stack: ExitStack, connections: dict[str, _Connection], step: Step, host: str, port: int) -> None:
+def _act(stack: ExitStack, connections: dict[str, Connection], step: Step, host: str, port: int) -> None:
     if step.do == "connect":
-        connection = _Connection(host, port)
+        connection = Connection(host, port)
         stack.callback(connection.close)
         connections[step.connection] = connection
     elif step.do == "send":

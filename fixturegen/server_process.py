@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import contextlib
+import errno
+import os
 import socket
 import subprocess
 import tempfile
+import threading
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -22,47 +25,77 @@ START_TIMEOUT = 180.0
 STOP_TIMEOUT = 5.0
 HEALTH_TIMEOUT = 5.0
 LOCALHOST = "127.0.0.1"
+PORTS_TRIED = 5
+PORT_TAKEN = os.strerror(errno.EADDRINUSE)
+
+_ports = threading.Lock()
+_handed_out: set[int] = set()
 
 
 def free_port() -> int:
-    """A loopback port that the kernel says is free now."""
-    with socket.socket() as listener:
-        listener.bind((LOCALHOST, 0))
-        port: int = listener.getsockname()[1]
-        return port
+    """A loopback port that the kernel says is free now, and that was not handed out before in this process."""
+    while True:
+        with socket.socket() as listener:
+            listener.bind((LOCALHOST, 0))
+            port: int = listener.getsockname()[1]
+        with _ports:
+            if port not in _handed_out:
+                _handed_out.add(port)
+                return port
 
 
 @contextlib.contextmanager
 def running_server(release: Release, command: Sequence[str], variables: Mapping[str, str]) -> Iterator[ServerAddress]:
     """Run ``command HOST PORT`` until the block ends.
 
+    A server takes seconds until it listens. If another program takes the port meanwhile, it is started again with another one.
+
     Raises:
         EnvironmentUnavailable: it cannot be started, ended, or did not answer HEALTH in time; then the message ends with its log.
     """
     with tempfile.TemporaryDirectory(prefix="lmconform-server-") as folder:
         log = Path(folder) / "server.log"
-        port = free_port()
-        with log.open("wb") as output:
+        for attempt in range(1, PORTS_TRIED + 1):
+            port = free_port()
+            process = _start(release, [*command, LOCALHOST, str(port)], variables, log)
             try:
-                process = subprocess.Popen(
-                    [*command, LOCALHOST, str(port)],
-                    stdin=subprocess.DEVNULL, stdout=output, stderr=subprocess.STDOUT, env=dict(variables), cwd=folder,
-                )  # fmt: skip
-            except OSError as error:
-                raise EnvironmentUnavailable(
-                    f"the server of lmcache {release}: {command[0]} does not start ({error}); "
-                    "if it belongs to a cached environment, remove that folder so that it is built again"
-                ) from None
+                wait_until_healthy(release, LOCALHOST, port, process=process, log=log)
+            except EnvironmentUnavailable as error:
+                _stop(process)
+                if PORT_TAKEN not in str(error) or attempt == PORTS_TRIED:
+                    raise
+            except BaseException:
+                _stop(process)
+                raise
+            else:
+                break
         try:
-            wait_until_healthy(release, LOCALHOST, port, process=process, log=log)
             yield ServerAddress(LOCALHOST, port, log)
         finally:
-            process.terminate()
-            try:
-                process.wait(STOP_TIMEOUT)
-            except subprocess.TimeoutExpired:
-                process.kill()
-                process.wait(STOP_TIMEOUT)
+            _stop(process)
+
+
+def _start(release: Release, command: Sequence[str], variables: Mapping[str, str], log: Path) -> subprocess.Popen[bytes]:
+    with log.open("wb") as output:
+        try:
+            return subprocess.Popen(
+                command,
+                stdin=subprocess.DEVNULL, stdout=output, stderr=subprocess.STDOUT, env=dict(variables), cwd=log.parent,
+            )  # fmt: skip
+        except OSError as error:
+            raise EnvironmentUnavailable(
+                f"the server of lmcache {release}: {command[0]} does not start ({error}); "
+                "if it belongs to a cached environment, remove that folder so that it is built again"
+            ) from None
+
+
+def _stop(process: subprocess.Popen[bytes]) -> None:
+    process.terminate()
+    try:
+        process.wait(STOP_TIMEOUT)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.wait(STOP_TIMEOUT)
 
 
 def wait_until_healthy(

@@ -16,7 +16,7 @@ from rich.console import Console
 from rich.text import Text
 
 from fixturegen.errors import CaptureError, CorpusError, EnvironmentUnavailable
-from harness.cli import capture, drift, keys, list_cases, run, serve, smoke, test, verify
+from harness.cli import capture, compat, drift, keys, list_cases, run, serve, smoke, test, verify
 from harness.client import ClientFailure
 from harness.failure import TargetUnavailable
 from harness.matrix import UsageError
@@ -99,6 +99,7 @@ app.command("keys")(_guarded(keys.command))
 app.command("capture")(_guarded(capture.command))
 app.command("verify")(_guarded(verify.command))
 app.command("drift")(_guarded(drift.command))
+app.command("compat")(_guarded(compat.command))
 app.command("test", context_settings={"allow_extra_args": True, "ignore_unknown_options": True})(_guarded(test.command))
 
 _BAD_INPUT: Final = (

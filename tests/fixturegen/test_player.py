@@ -6,6 +6,7 @@ import socket
 import pytest
 from scripted_peer import Close, Flood, Read, ScriptedPeer, UntilEnd
 
+from fixturegen import connection as client_side
 from fixturegen import player
 from fixturegen.player import Difference, Goodbye, record, replay
 from fixturegen.vector import Step, Transcript, patterned
@@ -139,7 +140,7 @@ def sends(monkeypatch):
         made.connect(address)
         return made
 
-    monkeypatch.setattr(player.socket, "create_connection", connect)
+    monkeypatch.setattr(client_side.socket, "create_connection", connect)
     return sizes
 
 

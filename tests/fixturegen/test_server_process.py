@@ -94,6 +94,33 @@ def test_a_command_that_ends_at_once_is_unavailable_with_its_status_and_log(star
     assert started[0].returncode == 3
 
 
+def test_a_server_whose_port_was_taken_meanwhile_is_started_again_with_another_one(started, tmp_path):
+    taken_once = f"""
+import pathlib, sys
+tried = pathlib.Path({str(tmp_path / "tried")!r})
+if not tried.exists():
+    tried.touch()
+    sys.exit('OSError: [Errno 98] Address already in use')
+"""
+    with running_server(RELEASE, python(taken_once + SERVES), VARIABLES) as address:
+        assert healthy(RELEASE, address.host, address.port)
+    ports = [process.args[-1] for process in started]
+    assert len(ports) == len(set(ports)) == 2
+    assert [process.returncode for process in started] == [1, -signal.SIGTERM]
+
+
+def test_a_server_that_never_gets_its_port_is_unavailable(started):
+    always = "import sys; sys.exit('OSError: [Errno 98] Address already in use')"
+    with pytest.raises(EnvironmentUnavailable, match="in use"), running_server(RELEASE, python(always), VARIABLES):
+        pytest.fail("the block must not run")
+    assert len(started) == server_process.PORTS_TRIED
+
+
+def test_a_port_is_handed_out_once():
+    ports = [free_port() for _ in range(200)]
+    assert len(set(ports)) == 200
+
+
 def test_a_command_that_never_listens_is_unavailable_and_gone(started, monkeypatch):
     patience(monkeypatch, 0.3)
     expected = r"the server of lmcache 0\.5\.6 at 127\.0\.0\.1:\d+ did not answer within 0 s \(.*refused"

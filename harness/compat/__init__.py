@@ -1,0 +1,1 @@
+"""Real frames and keys of one release against the server of another."""

@@ -1,0 +1,1 @@
+"""Who can talk to whom: the matrix of clients and servers of all releases, as a value and as what people read of it."""

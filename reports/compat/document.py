@@ -1,0 +1,96 @@
+"""The matrix as JSON; ``reports/schemas/compat-v1.schema.json`` describes it."""
+
+from __future__ import annotations
+
+import functools
+import json
+from importlib import resources
+from typing import Any, Final
+
+from reports.compat.grouping import client_groups, reasons, server_groups
+from reports.compat.model import PARTS, Cell, CompatResult, Evidence, Exchange, Finding
+from reports.compat.outcome import Grade
+
+SCHEMA_VERSION: Final = 1
+
+
+@functools.cache
+def compat_schema() -> dict[str, Any]:
+    """The JSON Schema of the document."""
+    text = (resources.files("reports") / "schemas" / f"compat-v{SCHEMA_VERSION}.schema.json").read_text("utf-8")
+    schema: dict[str, Any] = json.loads(text)
+    return schema
+
+
+def to_json(result: CompatResult) -> dict[str, Any]:
+    """The document. Bytes are hexadecimal; cells that are derived name their source and repeat no evidence."""
+    known = reasons(result)
+    numbers = {(reason.part, reason.grade, reason.text): reason.number for reason in known}
+    return {
+        "version": SCHEMA_VERSION,
+        "tool_version": result.tool_version,
+        "started": result.started,
+        "seconds": result.seconds,
+        "target": result.target,
+        "runtime": result.runtime,
+        "corpus": result.corpus,
+        "clients": list(result.clients),
+        "servers": list(result.servers),
+        "counts": {"run": result.count("run"), "derived": result.count("derived"), "not-run": result.count("not-run")},
+        "generations": {
+            "clients": [{"label": group.label, "releases": list(group.releases)} for group in client_groups(result)],
+            "servers": [{"label": group.label, "releases": list(group.releases)} for group in server_groups(result)],
+        },
+        "same_captures": {
+            "clients": [list(group) for group in result.same_client],
+            "servers": [list(group) for group in result.same_server],
+        },
+        "reasons": [
+            {"number": reason.number, "part": reason.part, **_grade(reason.grade), "text": reason.text} for reason in known
+        ],
+        "cells": [_cell(result.cell(client, server), numbers) for client in result.clients for server in result.servers],
+    }
+
+
+def _grade(grade: Grade) -> dict[str, Any]:
+    return {"outcome": str(grade.outcome), "plain": grade.plain}
+
+
+def _cell(cell: Cell, numbers: dict[tuple[Any, ...], int]) -> dict[str, Any]:
+    source = cell.derived_from
+    return {
+        "client": cell.client,
+        "server": cell.server,
+        "state": cell.state,
+        **_grade(cell.grade),
+        **{part: _grade(cell.grade_of(part)) for part in PARTS},
+        "derived_from": None if source is None else {"client": source[0], "server": source[1]},
+        "problem": cell.problem,
+        "questions": cell.questions,
+        "findings": [_finding(found, numbers[found.signature], shown=source is None) for found in cell.reasons],
+    }
+
+
+def _finding(finding: Finding, number: int, *, shown: bool) -> dict[str, Any]:
+    made: dict[str, Any] = {"reason": number, "struck": list(finding.struck)}
+    return {**made, "evidence": _evidence(finding.evidence)} if shown else made
+
+
+def _evidence(evidence: Evidence) -> dict[str, Any]:
+    return {
+        "exchanges": [_exchange(exchange) for exchange in evidence.exchanges],
+        "captured": [{"about": about, "text": text} for about, text in evidence.captured],
+    }
+
+
+def _exchange(exchange: Exchange) -> dict[str, Any]:
+    return {
+        "by": exchange.by,
+        "request": exchange.request,
+        "sent": exchange.sent.hex(),
+        "payload": exchange.payload,
+        "wanted": exchange.wanted,
+        "got": exchange.got.hex(),
+        "received": exchange.received,
+        "ending": exchange.ending,
+    }
