@@ -27,6 +27,7 @@ class Parts:
 
     prefix: bool
     """The engine's name stands in front."""
+    world: str
     chunk_hash: str
     dtype: str | None
     rest: tuple[str, ...]
@@ -84,9 +85,9 @@ def parts_of(text: str, identity: Mapping[str, Any]) -> Parts:
     prefix = fmt is not None and text.startswith(f"{fmt}@")
     rest = text.removeprefix(f"{fmt}@") if prefix else text
     _, _, behind = rest.removeprefix(identity["model"]).partition("@")
-    _world, _worker, chunk_hash, *others = behind.split("@")
+    world, _worker, chunk_hash, *others = behind.split("@")
     dtype = others.pop(0) if identity.get("dtype") is not None else None
-    return Parts(prefix, chunk_hash, dtype, tuple(others))
+    return Parts(prefix, world, chunk_hash, dtype, tuple(others))
 
 
 def _spelling(text: str, value: Mapping[str, str]) -> Spelling:
@@ -99,13 +100,24 @@ def _spelling(text: str, value: Mapping[str, str]) -> Spelling:
 class Difference:
     """One way in which the keys of two releases differ."""
 
-    kind: Literal["fmt prefix", "dtype in key", "dtype name", "hash spelling", "chain", "text chain", "chunk size", "fold"]
+    kind: Literal[
+        "fmt prefix",
+        "dtype in key",
+        "dtype name",
+        "world size",
+        "hash spelling",
+        "hash function",
+        "chain",
+        "text chain",
+        "chunk size",
+        "fold",
+    ]
     words: str
 
     @property
     def of_tokens(self) -> bool:
         """It lies in how tokens become hashes; a hash that is given is not touched by it."""
-        return self.kind in {"chain", "text chain", "chunk size", "fold"}
+        return self.kind in {"hash function", "chain", "text chain", "chunk size", "fold"}
 
     def __str__(self) -> str:
         return f"{self.kind}: {self.words}"
@@ -121,6 +133,21 @@ def dtype_name(stored: Parts, asked: Parts) -> list[Difference]:
     if None in {stored.dtype, asked.dtype} or stored.dtype == asked.dtype:
         return []
     return [Difference("dtype name", f"stored as {stored.dtype}, asked for as {asked.dtype}")]
+
+
+def world_size(stored: Parts, asked: Parts) -> list[Difference]:
+    """The world sizes of keys of one deployment, if they differ."""
+    if stored.world == asked.world:
+        return []
+    words = f"stored with {stored.world}, asked for with {asked.world}, as with latent attention the first rank alone saves"
+    return [Difference("world size", words)]
+
+
+def hash_function(stored: str | None, asked: str | None) -> list[Difference]:
+    """The functions that two releases find for one setting beside the same vLLM, if they differ."""
+    if stored is None or asked is None or stored == asked:
+        return []
+    return [Difference("hash function", f"with the same settings {stored} is found for storing, and {asked} for asking")]
 
 
 def fold(stores: KeyFacts, asks: KeyFacts) -> list[Difference]:

@@ -69,6 +69,8 @@ class Chunks:
     args: Mapping[str, Any]
     texts: Mapping[tuple[int, int], str] | None
     volatile: str | None
+    function: str | None = None
+    """The hash function that was found, where the capture is about a deployment."""
 
     @property
     def by_digests(self) -> bool:
@@ -195,14 +197,19 @@ def _key(vector: Vector) -> Key:
 
 
 def _chunks(corpus: Corpus) -> list[Chunks]:
-    """Every vector, of whatever operation, that answers with chunks and their keys."""
+    """Every vector, of whatever operation, that answers with chunks and their keys.
+
+    Without the deployments that start from a random hash: they share with nobody, whatever the releases.
+    """
     found = []
     for vectors in corpus.vectors.values():
         for vector in vectors:
             if vector.ok is None or "chunks" not in vector.ok or "model" not in vector.args:
                 continue
+            if vector.volatile is not None and vector.args.get("seed", "") is None:
+                continue
             listed = vector.ok["chunks"]
             known = all(isinstance(chunk["key"], str) for chunk in listed)
             texts = {(chunk["start"], chunk["end"]): chunk["key"] for chunk in listed} if known else None
-            found.append(Chunks(vector.id, vector.args, texts, vector.volatile))
+            found.append(Chunks(vector.id, vector.args, texts, vector.volatile, vector.ok.get("function")))
     return found

@@ -11,7 +11,17 @@ from concurrent.futures import Executor
 from dataclasses import dataclass
 
 from harness.compat.exchange import Line, Place
-from harness.compat.facts import Difference, KeyFacts, differences, dtype_name, facts_of, fold, parts_of
+from harness.compat.facts import (
+    Difference,
+    KeyFacts,
+    differences,
+    dtype_name,
+    facts_of,
+    fold,
+    hash_function,
+    parts_of,
+    world_size,
+)
 from harness.compat.frames_of import PLAIN_KEY, PLAIN_VALUE, Chunks, ClientFrames, Value, tagged
 from harness.compat.judge import Ended, Trouble, together, trouble_in
 from harness.compat.shelf import NotStoredError, Shelved, get, owner, shelve, stored
@@ -170,10 +180,11 @@ def _chunk_pairs(both: Both, question: str, one: Chunks, other: Chunks, tag: str
     for place in one.texts:
         if place not in other.texts:
             continue
-        names = dtype_name(parts_of(one.texts[place], one.args), parts_of(other.texts[place], other.args))
+        parts = parts_of(one.texts[place], one.args), parts_of(other.texts[place], other.args)
+        own = [*dtype_name(*parts), *world_size(*parts), *hash_function(one.function, other.function)]
         texts = tagged(one.texts[place], one.args["model"], tag), tagged(other.texts[place], other.args["model"], tag)
         folds = fold(*both.facts) if one.by_digests or other.by_digests else []
-        found.append(Pair(question, question == TOKENS, *texts, [*both.differing, *names, *folds]))
+        found.append(Pair(question, question == TOKENS, *texts, [*both.differing, *own, *folds]))
     return found
 
 

@@ -183,7 +183,7 @@ def stuck(start, tmp_path):
     reader = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
     with os.fdopen(reader) as stopped:
         assert select.select([stopped], [], [], 60)[0], f"the run never came to the fourth key: {process.poll()}"
-        assert stopped.read() == "stopped"
+        assert stopped.read().isdigit()
     return process
 
 

@@ -67,7 +67,7 @@ class RefusesHello(ReferenceClient):
 
 
 class StopsAndTells(ReferenceClient):
-    """Answers three times, then writes to the pipe named in the environment and answers no more."""
+    """Answers three times, then writes its process id to the pipe named in the environment and answers no more."""
 
     def __init__(self):
         super().__init__()
@@ -76,7 +76,7 @@ class StopsAndTells(ReferenceClient):
     def parse_key(self, **members):
         self.answered += 1
         if self.answered > 3:
-            Path(os.environ["STOPPED"]).write_text("stopped")
+            Path(os.environ["STOPPED"]).write_text(str(os.getpid()))
             threading.Event().wait()
         return super().parse_key(**members)
 
