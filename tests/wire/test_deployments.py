@@ -19,6 +19,10 @@ CAPTURED = [release for release in captured_releases() if "deployment_keys" in l
 every_release = pytest.mark.parametrize("release", CAPTURED, ids=str)
 
 
+NOTHING_REPRODUCIBLE = ("0.3.9", "0.3.9.post1")
+"""They find digests alone, and cannot write them; everything else is builtin, with hash(None) in it."""
+
+
 def deployment(lmcache="0.5.6", vllm="0.28.0", algorithm="sha256_cbor", seed="0", complete=True):
     return Deployment(Release.parse(lmcache), vllm, algorithm, seed, complete)
 
@@ -36,7 +40,7 @@ def as_json(value):
 @every_release
 def test_function_and_starting_hash_are_those_of_the_captures(release):
     vectors = [vector for vector in load_corpus(release).vectors["deployment_keys"] if vector.ok is not None]
-    assert len(vectors) > 50
+    assert len(vectors) > 40
     for vector in vectors:
         found = hashing(of_vector(release, vector.args))
         captured = vector.answer["function"].rpartition(".")[2], vector.answer["returns"], vector.answer["none_hash"]
@@ -63,7 +67,7 @@ def test_world_size_in_keys_is_that_of_the_captures(release):
         )
         assert vector.answer["chunks"][0]["key"].split("@")[place] == str(expected), vector.id
         compared += args["world_size"] > 1
-    assert compared > 2
+    assert compared > 2 or str(release) in NOTHING_REPRODUCIBLE
 
 
 @pytest.mark.parametrize("seed", ["0", "1", "4242", "4294967295"])

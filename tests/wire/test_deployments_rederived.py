@@ -17,6 +17,9 @@ import xxhash
 from fixturegen.corpus import captured_releases, load_corpus
 
 RELEASES = [str(release) for release in captured_releases() if "deployment_keys" in load_corpus(release).vectors]
+NOTHING_REPRODUCIBLE = ["0.3.9", "0.3.9.post1"]
+"""They find digests alone, and cannot write them; everything else is builtin, with hash(None) in it."""
+
 THIRD = {"0.3.3": (), "before 0.4": (None,), "later": ((),)}
 
 
@@ -126,7 +129,7 @@ def test_there_are_releases_of_every_chain():
     assert {str(third(release)) for release in RELEASES} == {str(value) for value in THIRD.values()}
 
 
-@pytest.mark.parametrize("release", RELEASES)
+@pytest.mark.parametrize("release", [release for release in RELEASES if release not in NOTHING_REPRODUCIBLE])
 def test_every_key_follows_from_the_function_and_the_seed(release):
     compared = 0
     for vector in reproducible(release):
@@ -147,6 +150,10 @@ def test_every_key_follows_from_the_function_and_the_seed(release):
         assert hash_parts(release, vector) == expected, vector.id
         compared += len(expected)
     assert compared > 30
+
+
+def test_the_releases_of_which_no_key_is_reproducible():
+    assert [release for release in RELEASES if not reproducible(release)] == NOTHING_REPRODUCIBLE
 
 
 @pytest.mark.parametrize("release", RELEASES)
