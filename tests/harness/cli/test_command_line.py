@@ -123,7 +123,7 @@ def test_a_module_of_cases_that_cannot_be_read_is_the_fault_of_the_harness(comma
     cases.mkdir(parents=True)
     (cases / "test_torn.py").write_text("def test_torn(:\n")
     (tmp_path / "cases" / "pytest.ini").write_text("[pytest]\n")
-    monkeypatch.setattr("harness.runner.CASES", tmp_path / "cases")
+    monkeypatch.setattr("harness.bare_pytest.CASES", tmp_path / "cases")
     for words in (["list"], ["run"]):
         ended = command(*words, "--lmcache", "0.5.6")
         assert ended.code == 3
