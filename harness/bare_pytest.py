@@ -69,6 +69,10 @@ def _environment() -> Iterator[None]:
                 os.environ[name] = value
 
 
+_GARBAGE: Final = 10_000
+"""New objects after which the garbage collector looks for cycles, instead of 700."""
+
+
 class _Thrift:
     """Keeps the garbage collector from looking again and again at cases that all stay until the end."""
 
@@ -87,7 +91,10 @@ class _Thrift:
 
 @contextlib.contextmanager
 def _garbage_left_alone() -> Iterator[_Thrift]:
+    before = gc.get_threshold()
+    gc.set_threshold(_GARBAGE, *before[1:])
     try:
         yield _Thrift()
     finally:
+        gc.set_threshold(*before)
         gc.unfreeze()

@@ -117,7 +117,7 @@ def _judge(options: RunOptions) -> ExitCode:
         *(("--live", options.live) if options.live is not None else ()),
         *(word for pattern in options.only for word in ("--only", pattern)),
     ]
-    workers = [Workers(options.jobs, arguments)] if options.jobs > 1 else []
+    workers = [Workers(options.jobs, arguments, at_once=not options.only)] if options.jobs > 1 else []
     with own_output() as output:
         console = make_console(output)
         reporter = _Reporter(console)

@@ -16,7 +16,7 @@ import sys
 import tempfile
 import time
 from collections import deque
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from typing import Any, Final
 
 import pytest
@@ -57,11 +57,22 @@ def default_jobs() -> int:
 
 
 class Workers:
-    """The plugin that takes the place of pytest's own loop over all cases."""
+    """The plugin that takes the place of pytest's own loop over all cases.
 
-    def __init__(self, jobs: int, arguments: Sequence[str]) -> None:
+    With ``at_once`` the workers start while this process still collects, because it is clear that they will be needed.
+    """
+
+    def __init__(self, jobs: int, arguments: Sequence[str], *, at_once: bool) -> None:
         self._jobs = jobs
         self._arguments = arguments
+        self._at_once = at_once
+        self._waiting: list[_Worker] = []
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_collection(self) -> None:
+        """Let the workers collect at the same time as this process."""
+        if self._at_once:
+            self._waiting += [_Worker(self._arguments) for _ in range(self._jobs)]
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtestloop(self, session: pytest.Session) -> bool | None:
@@ -73,10 +84,27 @@ class Workers:
             return None
         matrix = matrix_of(session.config)
         matrix.dismiss_client()
-        with contextlib.closing(_Distribution(session.items, matrix, shares(known), self._arguments)) as distribution:
+        distribution = _Distribution(session.items, matrix, shares(known), self._start)
+        with contextlib.closing(distribution):
             if not distribution.run(count):
                 session.shouldstop = f"{DEATHS} workers died"
         return True
+
+    def pytest_sessionfinish(self) -> None:
+        """Let go of workers that were started for nothing."""
+        _end(self._waiting, at_once=True)
+
+    def _start(self) -> _Worker:
+        return self._waiting.pop() if self._waiting else _Worker(self._arguments)
+
+
+def _end(workers: Collection[_Worker], *, at_once: bool) -> None:
+    """Wait until workers have ended, by themselves or in the middle of what they do."""
+    for worker in workers:
+        worker.interrupt() if at_once else worker.end()
+    until = time.monotonic() + (_END_AT_ONCE if at_once else _END)
+    for worker in workers:
+        worker.close(until)
 
 
 class _Worker:
@@ -181,12 +209,12 @@ class _Worker:
 class _Distribution:
     """Shares on their way to workers, and records on their way back."""
 
-    def __init__(self, items: Sequence[pytest.Item], matrix: Matrix, work: Sequence[Share], arguments: Sequence[str]) -> None:
+    def __init__(self, items: Sequence[pytest.Item], matrix: Matrix, work: Sequence[Share], start: Callable[[], _Worker]) -> None:
         self._items = items
         self._ids = ids_hash(items)
         self._matrix = matrix
         self._work = deque(work)
-        self._arguments = arguments
+        self._start_one = start
         self._workers: dict[int, _Worker] = {}
         self._selector = selectors.DefaultSelector()
         self._arrived: dict[int, Mapping[str, Any]] = {}
@@ -227,17 +255,13 @@ class _Distribution:
 
     def close(self) -> None:
         """End every worker, and hand out what came out of turn."""
-        for worker in self._workers.values():
-            worker.interrupt() if self._interrupted else worker.end()
-        until = time.monotonic() + (_END_AT_ONCE if self._interrupted else _END)
-        for worker in self._workers.values():
-            worker.close(until)
+        _end(self._workers.values(), at_once=self._interrupted)
         self._selector.close()
         for number in sorted(self._arrived):
             collectors.add(self._arrived.pop(number))
 
     def _start(self) -> None:
-        worker = _Worker(self._arguments)
+        worker = self._start_one()
         self._workers[worker.records] = worker
         self._selector.register(worker.records, selectors.EVENT_READ)
 

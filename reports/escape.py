@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import re
 import unicodedata
 from typing import Final
 
 _ACTIVE: Final = frozenset({"Cc", "Cf", "Cn", "Co", "Cs", "Zl", "Zp"})
 """Controls, invisible formatting (bidirectional overrides too), unassigned, private, lone surrogates, line separators."""
 
-_HARMLESS: Final = re.compile(r"[ -~]*")
 _SHORT: Final = {"\n": r"\n", "\r": r"\r", "\t": r"\t"}
 
 
@@ -18,7 +16,7 @@ def escape(text: str) -> str:
 
     The result is also legal XML text. It still needs :func:`xml.sax.saxutils.escape` or the like for ``<`` and ``&``.
     """
-    if _HARMLESS.fullmatch(text):
+    if text.isascii() and text.isprintable():
         return text
     return "".join(_escape(character) for character in text)
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from cases.lm.steps import STALL_MS, in_step, stored, stored_elsewhere
+from cases.lm.steps import SHORT_MS, STALL_MS, asked, in_step, stored, stored_elsewhere
 from harness.case import MOCK, Variant, case, parameters
 from harness.client import Error, Ok
 from harness.judge import Judge, in_words
@@ -13,7 +13,6 @@ from wire.lm.profile import LmProfile, lm_profile
 from wire.release import Release
 
 LOADING = ("connect", "put", "get", "exist")
-SHORT_MS = 400
 
 
 def endings(release: Release) -> Sequence[Variant]:
@@ -84,7 +83,7 @@ def test_late_reply(client: Subject, judge: Judge, server: Server, keys: Keys, p
     answer = client.call("exist", connection=connection, key=keys())
     judge.not_ok("exist", answer, because="the reply comes after the timeout", kinds=("timeout", "connection"))
     for key, expected in ((keys(hash=0xBAD), False), (keys(), True)):
-        judge.in_step(client.call("exist", connection=connection, key=key), "exists", expected=expected)
+        judge.in_step(asked(client, "exist", connection=connection, key=key), "exists", expected=expected)
     again = client.connect(server)
     got = client.ok("get", connection=again, key=keys(), expect=value.expect)["payload"]
     judge.same_bytes(value.payload, got, what="the payload", source="what this case stored")

@@ -2,7 +2,7 @@
 
 import socket
 
-from cases.lm.steps import STALL_MS
+from cases.lm.steps import SHORT_MS, STALL_MS
 from harness.case import MOCK, SERVERS, case
 from harness.client import Ok
 from harness.judge import Judge
@@ -17,7 +17,7 @@ def test_nobody_listens(client: Subject, judge: Judge, server: Server, keys: Key
     """Connecting to a port where nobody listens ends with an error, at the latest with the first request."""
     server.stop()
     name = client.new_connection()
-    answer = client.call("connect", connection=name, protocol="lm", host=server.host, port=server.port, timeout_ms=500)
+    answer = client.call("connect", connection=name, protocol="lm", host=server.host, port=server.port, timeout_ms=SHORT_MS)
     if isinstance(answer, Ok):
         answer = client.call("exist", connection=name, key=keys())
     judge.not_ok("connect", answer, because="nobody listens on this port", kinds=("connection", "timeout"))
@@ -52,7 +52,7 @@ def test_nobody_reads(client: Subject, judge: Judge, keys: Keys) -> None:
 @case("LM-CONN-002", targets=MOCK, needs=("connect", "put", "get", "exist"))
 def test_server_dies(client: Subject, judge: Judge, server: Server, keys: Keys, profile: LmProfile) -> None:
     """When the server is gone every operation ends with an error, and none pretends to have found anything."""
-    connection, value = client.connect(server, timeout_ms=500), sample(profile)
+    connection, value = client.connect(server, timeout_ms=SHORT_MS), sample(profile)
     client.ok("put", connection=connection, key=keys(), **value.stored)
     client.ok("exist", connection=connection, key=keys())
     server.stop()
@@ -66,7 +66,7 @@ def test_server_dies(client: Subject, judge: Judge, server: Server, keys: Keys, 
 @case("LM-CONN-002", targets=MOCK, needs=("connect", "put", "exist"))
 def test_puts_to_a_dead_server(client: Subject, judge: Judge, server: Server, keys: Keys) -> None:
     """Puts to a server that is gone fail, at the latest once the operating system knows that it is gone."""
-    connection = client.connect(server, timeout_ms=500)
+    connection = client.connect(server, timeout_ms=SHORT_MS)
     client.ok("exist", connection=connection, key=keys())
     server.stop()
     value = binary(bytes(1 << 20))
@@ -77,7 +77,7 @@ def test_puts_to_a_dead_server(client: Subject, judge: Judge, server: Server, ke
 @case("LM-CONN-002", "LM-CONN-005", targets=MOCK, needs=("connect", "put", "get", "exist"))
 def test_broken_connection_is_not_reused(client: Subject, judge: Judge, server: Server, keys: Keys, profile: LmProfile) -> None:
     """After a reply broke off, requests fail or travel on a new connection; another connection goes on as before."""
-    broken, other, value = client.connect(server, timeout_ms=500), client.connect(server), sample(profile)
+    broken, other, value = client.connect(server, timeout_ms=SHORT_MS), client.connect(server), sample(profile)
     client.ok("put", connection=broken, key=keys(), **value.stored)
     client.ok("exist", connection=broken, key=keys())
     number = judge.exchange(server, "EXIST").connection

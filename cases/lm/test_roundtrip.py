@@ -3,6 +3,7 @@
 import functools
 from collections.abc import Sequence
 
+from cases.lm.steps import asked
 from harness.case import SERVERS, Variant, case, parameters
 from harness.judge import Judge
 from harness.subject import Subject
@@ -80,7 +81,7 @@ def test_list_is_never_answered(client: Subject, judge: Judge, server: Server) -
     answer = client.call("list", connection=connection)
     judge.not_ok("list", answer, because="the server never answers LIST", kinds=("timeout",))
     judge.holds(client.took > 0.25, f"list gave up after {client.took:.2f} s, before the timeout of 0.3 s had passed")
-    judge.in_step(client.call("health", connection=connection), "healthy", expected=True)
+    judge.in_step(asked(client, "health", connection=connection), "healthy", expected=True)
 
 
 @case("LM-GET-002", targets=SERVERS, needs=STORE_AND_LOAD)

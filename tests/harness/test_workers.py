@@ -228,3 +228,14 @@ def test_workers_end_when_the_run_is_killed(stuck):
     stuck.kill()
     stuck.wait(10)
     wait_until_gone(processes)
+
+
+def test_a_whole_matrix_starts_its_workers_before_it_knows_its_cases(judged, started):
+    assert judged("reference", lmcache="0.5.6", target="fixtures", jobs=2).code == 0
+    assert len(started) == 2
+
+
+def test_workers_that_were_started_for_nothing_are_ended(judged, started, monkeypatch):
+    monkeypatch.setattr(workers, "worth_starting", lambda *_: 1)
+    assert judged("reference", lmcache="0.5.6", target="fixtures", jobs=2).code == 0
+    assert [worker._process.poll() is not None for worker in started] == [True, True]
