@@ -83,7 +83,7 @@ def test_a_server_that_does_not_start_ends_with_3_and_is_shown(command, monkeypa
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_an_interrupted_matrix_ends_with_3(start, number):
     process = start(*MOCK, "--jobs", "1")
-    assert process.stderr.readline().startswith("1 of 13:")
+    assert process.stderr.readline().startswith("1 of ")
     process.send_signal(number)
     out, err = process.communicate(timeout=30)
     assert (process.returncode, out) == (3, "")
