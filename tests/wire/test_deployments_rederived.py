@@ -153,7 +153,8 @@ def test_every_key_follows_from_the_function_and_the_seed(release):
 
 
 def test_the_releases_of_which_no_key_is_reproducible():
-    assert [release for release in RELEASES if not reproducible(release)] == NOTHING_REPRODUCIBLE
+    without = [release for release in RELEASES if not any(vector.answer["chunks"] for vector in reproducible(release))]
+    assert without == NOTHING_REPRODUCIBLE
 
 
 @pytest.mark.parametrize("release", RELEASES)
