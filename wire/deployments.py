@@ -8,7 +8,7 @@ replaced in silence. Source: ``lmcache.v1.token_database.TokenDatabase.__init__`
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -107,9 +107,19 @@ class Hashing:
     """What the chain starts from, before it is folded; None: random, another one in every process."""
 
     @property
-    def fell_back(self) -> bool:
-        """The chain is CPython's own hash."""
-        return self.function == BUILTIN
+    def digests(self) -> bool:
+        """The function makes digests, whatever it returns of them."""
+        return self.function not in {BUILTIN, TEXT_ALGORITHM}
+
+    @property
+    def digests_as_bytes(self) -> bool:
+        """It returns digests as they are."""
+        return self.digests and self.returns == "bytes"
+
+    @property
+    def pickles(self) -> bool:
+        """What is hashed is a pickle, which other languages do not write."""
+        return self.function in {"sha256", "xxhash"}
 
 
 @dataclass(frozen=True)
@@ -128,6 +138,17 @@ def vllm_ranges() -> Iterator[VllmRange]:
     firsts = [str(first) for first, _ in _VLLM]
     for first, before in zip(firsts, [*firsts[1:], None], strict=True):
         yield VllmRange(first, before)
+
+
+def vllm_spans(firsts: Collection[str]) -> list[VllmRange]:
+    """The ranges that begin with these versions, those that follow each other as one."""
+    spans: list[VllmRange] = []
+    for found in vllm_ranges():
+        if found.first not in firsts:
+            continue
+        joins = bool(spans) and spans[-1].before == found.first
+        spans.append(VllmRange(spans.pop().first if joins else found.first, found.before))
+    return spans
 
 
 def vllm_hashes(version: str | None) -> VllmHashes | None:

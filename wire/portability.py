@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Final, Literal
 
-from wire.chunks import CHUNK_CHAINS, TEXT_ALGORITHM
+from wire.chunks import CHUNK_CHAINS
 from wire.deployments import (
     BUILTIN,
     IMPORTS_NONE_HASH_EARLY,
@@ -65,18 +65,6 @@ class _Situation:
     deployment: Deployment
     hashing: Hashing
     identity: Identity
-
-    @property
-    def digests(self) -> bool:
-        return self.hashing.function not in {BUILTIN, TEXT_ALGORITHM}
-
-    @property
-    def digests_as_bytes(self) -> bool:
-        return self.digests and self.hashing.returns == "bytes"
-
-    @property
-    def pickles(self) -> bool:
-        return self.hashing.function in {"sha256", "xxhash"}
 
     @property
     def third(self) -> str:
@@ -301,7 +289,7 @@ _CATALOGUE: Final[Sequence[tuple[Finding, Callable[[_Situation], bool]]]] = (
             "meanwhile.",
             ("pythons", "languages"),
         ),
-        lambda it: it.pickles,
+        lambda it: it.hashing.pickles,
     ),
     (
         Finding(
@@ -312,7 +300,7 @@ _CATALOGUE: Final[Sequence[tuple[Finding, Callable[[_Situation], bool]]]] = (
             "Use one vLLM generation wherever keys are made.",
             ("vllms",),
         ),
-        lambda it: it.digests and it.hashing.returns == "int",
+        lambda it: it.hashing.digests and it.hashing.returns == "int",
     ),
     (
         Finding(
@@ -323,18 +311,18 @@ _CATALOGUE: Final[Sequence[tuple[Finding, Callable[[_Situation], bool]]]] = (
             "Use one vLLM generation wherever keys are made; a client hashes byte strings.",
             ("vllms",),
         ),
-        lambda it: it.digests_as_bytes,
+        lambda it: it.hashing.digests_as_bytes,
     ),
     (
         Finding(
             "digest-not-writable",
             "This release cannot write a digest into a key: there are no keys.",
-            "vLLM returns bytes, and lmcache 0.3.6 to 0.3.12 format the hash as a number and raise a TypeError; 0.3.3 to "
-            "0.3.5 would write the Python notation of the bytes, which no server reads back.",
+            "vLLM returns bytes, and lmcache 0.3.9 to 0.3.12 format the hash as a number and raise a TypeError. Older releases "
+            "do not find the functions of such a vLLM.",
             "Set builtin, use a vLLM before 0.10.2, or move to lmcache 0.3.13 or later.",
             ("processes", "pythons", "languages", "vllms", "releases"),
         ),
-        lambda it: it.digests_as_bytes and not KEY_GRAMMARS[it.deployment.release].digests,
+        lambda it: it.hashing.digests_as_bytes and not KEY_GRAMMARS[it.deployment.release].digests,
     ),
     (
         Finding(
@@ -346,7 +334,9 @@ _CATALOGUE: Final[Sequence[tuple[Finding, Callable[[_Situation], bool]]]] = (
             ("releases",),
         ),
         lambda it: (
-            it.digests_as_bytes and KEY_GRAMMARS[it.deployment.release].digests and not CHUNK_CHAINS[it.deployment.release].folds
+            it.hashing.digests_as_bytes
+            and KEY_GRAMMARS[it.deployment.release].digests
+            and not CHUNK_CHAINS[it.deployment.release].folds
         ),
     ),
     (
@@ -358,7 +348,7 @@ _CATALOGUE: Final[Sequence[tuple[Finding, Callable[[_Situation], bool]]]] = (
             "Fold NONE_HASH and every step, first 8 bytes, big-endian, and keep all processes on one side of 0.4.6.",
             ("releases",),
         ),
-        lambda it: it.digests_as_bytes and CHUNK_CHAINS[it.deployment.release].folds,
+        lambda it: it.hashing.digests_as_bytes and CHUNK_CHAINS[it.deployment.release].folds,
     ),
     (
         Finding(

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from wire.chunks import CHUNK_CHAINS, TEXT_ALGORITHM
-from wire.deployments import BUILTIN, Deployment, hash_of_none, hashing, vllm_ranges
+from wire.deployments import BUILTIN, Deployment, hash_of_none, hashing, vllm_ranges, vllm_spans
 from wire.keys import KEY_GRAMMARS
 from wire.portability import AXES, Axis, Identity, findings
 from wire.release import KNOWN_RELEASES, Release
@@ -74,10 +74,10 @@ def _fingerprint(deployment: Deployment) -> tuple[object, ...] | None:
     found = hashing(deployment)
     chain = CHUNK_CHAINS[deployment.release]
     none = hash_of_none(deployment.python) if chain.third == "none" and found.function == BUILTIN else 0
-    as_bytes = found.function not in {BUILTIN, TEXT_ALGORITHM} and found.returns == "bytes"
-    if found.none_hash is None or none is None or (as_bytes and not KEY_GRAMMARS[deployment.release].digests):
+    if found.none_hash is None or none is None or (found.digests_as_bytes and not KEY_GRAMMARS[deployment.release].digests):
         return None
-    return (found.function.removesuffix("_64bit"), found.none_hash, found.returns, chain.third, as_bytes and chain.folds, none)
+    folds = found.digests_as_bytes and chain.folds
+    return (found.function.removesuffix("_64bit"), found.none_hash, found.returns, chain.third, folds, none)
 
 
 def _processes(_: Deployment) -> tuple[bool, str]:
@@ -85,7 +85,7 @@ def _processes(_: Deployment) -> tuple[bool, str]:
 
 
 def _pythons(deployment: Deployment) -> tuple[bool, str]:
-    if _pickles(deployment):
+    if hashing(deployment).pickles:
         return False, f"CPython {deployment.python}; 3.8 to 3.13 write the same pickles, without a promise"
     own = _fingerprint(deployment)
     alike = [text for text in PYTHONS if _fingerprint(replace(deployment, python=text)) == own]
@@ -95,28 +95,18 @@ def _pythons(deployment: Deployment) -> tuple[bool, str]:
 
 
 def _languages(deployment: Deployment) -> tuple[bool, str]:
-    if _pickles(deployment):
+    found = hashing(deployment)
+    if found.pickles:
         return False, "Python"
     needs = {BUILTIN: "64-bit arithmetic as docs/spec/keys.md describes it", TEXT_ALGORITHM: "sha256"}
-    return True, f"any language, with {needs.get(hashing(deployment).function, 'canonical CBOR and the digest')}"
-
-
-def _pickles(deployment: Deployment) -> bool:
-    return hashing(deployment).function in {"sha256", "xxhash"}
+    return True, f"any language, with {needs.get(found.function, 'canonical CBOR and the digest')}"
 
 
 def _vllms(deployment: Deployment) -> tuple[bool, str]:
     own = _fingerprint(deployment)
     known = list(vllm_ranges())
-    alike = [found for found in known if _fingerprint(replace(deployment, vllm=found.first)) == own]
-    runs: list[tuple[str, str | None]] = []
-    for found in alike:
-        joins = bool(runs) and runs[-1][1] == found.first
-        first = runs.pop()[0] if joins else found.first
-        runs.append((first, found.before))
-    words = [
-        f"vLLM {first} and later" if before is None else f"vLLM {first} and later, before {before}" for first, before in runs
-    ]
+    alike = [found.first for found in known if _fingerprint(replace(deployment, vllm=found.first)) == own]
+    words = [f"vLLM {span}" for span in vllm_spans(alike)]
     if len(alike) == len(known):
         words = ["every known version of vLLM"]
     without = _fingerprint(replace(deployment, vllm=None)) == own

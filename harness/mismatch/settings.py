@@ -10,7 +10,7 @@ from harness.mismatch.hypothesis import Hypothesis, cooked, deployed
 from harness.mismatch.request import Request
 from reports.keys.record import Cause
 from wire.chunks import CHUNK_CHAINS
-from wire.deployments import IMPORTS_NONE_HASH_EARLY, LOOKUPS, VllmRange, seed_number, vllm_ranges
+from wire.deployments import IMPORTS_NONE_HASH_EARLY, LOOKUPS, seed_number, vllm_ranges, vllm_spans
 from wire.keys import KEY_GRAMMARS
 from wire.reach import PYTHONS, release_spans
 from wire.release import KNOWN_RELEASES, Release
@@ -103,13 +103,7 @@ def vllm_versions(request: Request) -> Iterator[Hypothesis]:
 
 
 def _vllm_cause(here: str | None, firsts: tuple[str, ...]) -> Cause:
-    runs: list[VllmRange] = []
-    for found in vllm_ranges():
-        if found.first not in firsts:
-            continue
-        joins = bool(runs) and runs[-1].before == found.first
-        runs.append(VllmRange(runs.pop().first if joins else found.first, found.before))
-    span = "; or ".join(map(str, runs))
+    span = "; or ".join(map(str, vllm_spans(firsts)))
     return Cause(
         "vllm-version",
         f"vLLM is {span} there and {here or 'missing'} here.",
