@@ -16,6 +16,7 @@ from typing import Final
 from rich.text import Text
 
 from reports.diagnosis import FrameDump
+from reports.words import count
 
 ROW: Final = 16
 LONGEST: Final = 24
@@ -69,7 +70,7 @@ def hexdump_pair(expected: FrameDump, got: FrameDump) -> list[Text]:
 def caption(dump: FrameDump) -> str:
     """The title with the number of bytes, and which of them are shown if not all are."""
     size = dump.truncated_from if dump.truncated_from is not None else len(dump.data)
-    text = f"{dump.title}, {size} byte{'' if size == 1 else 's'}"
+    text = f"{dump.title}, {count(size, 'byte')}"
     if len(dump.data) < size:
         text += f", of which {len(dump.data)} from {dump.offset:04x} on"
     return text

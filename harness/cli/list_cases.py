@@ -8,6 +8,7 @@ import typer
 
 from harness.cli import options
 from harness.runner import collect_cases
+from reports.words import count
 
 
 def command(
@@ -29,10 +30,6 @@ def command(
     for listed in found:
         if listed.name not in shown:
             shown.add(listed.name)
-            typer.echo(f"{listed.name}  ({_number(counts[listed.name], 'execution')})  {', '.join(listed.cites)}")
+            typer.echo(f"{listed.name}  ({count(counts[listed.name], 'execution')})  {', '.join(listed.cites)}")
             typer.echo(f"    {listed.title}")
-    typer.echo(f"\n{_number(len(shown), 'case')}, {_number(len(found), 'execution')}")
-
-
-def _number(count: int, noun: str) -> str:
-    return f"{count} {noun}{'' if count == 1 else 's'}"
+    typer.echo(f"\n{count(len(shown), 'case')}, {count(len(found), 'execution')}")

@@ -25,6 +25,7 @@ from harness.targets import mock_server
 from harness.version import TOOL_VERSION
 from reports.compat.model import Cell, CompatResult
 from reports.results import utc_now
+from reports.words import count
 from wire.errors import WireError
 from wire.release import Release
 
@@ -150,8 +151,8 @@ class _Stage:
                 continue
             self._done += 1
             seconds = time.monotonic() - begun
-            count = f"{self._done} of {len(self.plan.servers)}"
-            self.progress(f"{count}: server of lmcache {server} met {len(self.plan.clients)} clients in {seconds:.0f} s")
+            done = f"{self._done} of {len(self.plan.servers)}"
+            self.progress(f"{done}: server of lmcache {server} met {count(len(self.plan.clients), 'client')} in {seconds:.0f} s")
             return cells
         return cells
 

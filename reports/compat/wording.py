@@ -8,6 +8,7 @@ from typing import Final
 from reports.compat.grouping import Group, Reason, spans
 from reports.compat.model import CompatResult, Evidence, Exchange
 from reports.escape import escape
+from reports.words import count
 from wire.lm.profile import KEY_FIELD_SIZE
 
 _ENDINGS: Final = {"silence": "then silence", "closed": "then the connection was closed"}
@@ -75,9 +76,9 @@ def where(reason: Reason, clients: Sequence[Group], servers: Sequence[Group]) ->
 def summary(result: CompatResult) -> str:
     """One line about the whole run."""
     how = f"{result.target} servers" + (f" ({result.runtime})" if result.runtime else "")
-    counts = [f"{result.count('run')} cells played", f"{result.count('derived')} derived"]
+    counts = [f"{count(result.count('run'), 'cell')} played", f"{result.count('derived')} derived"]
     counts += [f"{result.count('not-run')} not run"] if result.count("not-run") else []
-    size = f"{len(result.clients)} clients x {len(result.servers)} servers"
+    size = f"{count(len(result.clients), 'client')} x {count(len(result.servers), 'server')}"
     return f"{size}, {how}: {', '.join(counts)}, {result.seconds:.0f} s"
 
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from reports.drift.model import Drift, Level, Role
-from reports.drift.words import count
+from reports.words import count
 from wire.release import KNOWN_RELEASES, Release, ReleaseRange
 
 

@@ -11,7 +11,8 @@ from reports.drift.aspects.answers import Difference, answer_words
 from reports.drift.model import Aspect, Change, Drift, Example, Level, Levels, Side, in_order
 from reports.drift.observe.evidence import shared
 from reports.drift.observe.observed import Observed
-from reports.drift.words import alike, count, listing, outcome, verb
+from reports.drift.words import alike, outcome
+from reports.words import count, listing, verb
 
 RELEVANT: Final[Mapping[str, frozenset[Aspect]]] = {
     "encode_request": frozenset({Aspect.REQUEST_HEADER, Aspect.NUMBERS, Aspect.SHAPES, Aspect.KEY_STRING}),

@@ -10,7 +10,8 @@ from reports.drift.model import Aspect
 from reports.drift.observe.chain import TEXT_CHAIN, UNCHANGED
 from reports.drift.observe.frames import SUBJECTS, Frames
 from reports.drift.observe.observed import Observed
-from reports.drift.words import ranges, value, verb
+from reports.drift.words import ranges, value
+from reports.words import verb
 
 Parts = Mapping[str, str]
 """A label of several parts; those that no release does otherwise are left out."""

@@ -11,7 +11,7 @@ from reports.drift.compare import compare
 from reports.drift.generations import labels
 from reports.drift.model import Aspect, Change, Drift, Level, in_order
 from reports.drift.observe.observed import Observed
-from reports.drift.words import listing
+from reports.words import listing
 
 ALWAYS = (Aspect.CHUNKS, Aspect.OTHER, Aspect.UNEXPLAINED)
 """Aspects that have rows only if something changed in them."""

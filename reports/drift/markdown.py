@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
 
 from reports.drift.history import History
 from reports.drift.model import Aspect, Change, Drift, Example, Role
 from reports.drift.text import MARKS, ROLE_WORDS, hit, level_counts, nothing_words, shown_bytes, side_words
-from reports.escape import escape
-
-_ACTIVE = re.compile(r"([\\`*_{}\[\]<>#|~])")
+from reports.escape import escape, escape_markdown
 
 
 def drift_markdown(drift: Drift, concern: str = "") -> str:
@@ -35,7 +32,11 @@ def _drift(drift: Drift, concern: str) -> Iterator[str]:
         yield from _table(
             ("", *(role.value for role in Role), "change"),
             [
-                (str(number), *(change.levels[role].word if change.levels[role] else "-" for role in Role), _plain(change.title))
+                (
+                    str(number),
+                    *(change.levels[role].word if change.levels[role] else "-" for role in Role),
+                    escape_markdown(change.title),
+                )
                 for number, change in enumerate(drift.changes, 1)
             ],
         )
@@ -44,22 +45,23 @@ def _drift(drift: Drift, concern: str) -> Iterator[str]:
     else:
         yield nothing_words(drift)
     if concern:
-        yield from ("", f"**{_plain(concern)}**")
+        yield from ("", f"**{escape_markdown(concern)}**")
     if drift.notes:
         yield from ("", "## What the captures cannot show, and what nobody sees on the wire", "")
-        yield from (f"- {_plain(note)}" for note in drift.notes)
+        yield from (f"- {escape_markdown(note)}" for note in drift.notes)
 
 
 def _change(number: int, change: Change, drift: Drift) -> Iterator[str]:
-    yield from ("", f"## {number}. {_plain(change.title)}", "")
-    yield f"{', '.join(f'{role.value} {change.levels[role].word}' for role in Role)}. {_plain(' '.join(change.detail))}".rstrip()
+    yield from ("", f"## {number}. {escape_markdown(change.title)}", "")
+    levels = ", ".join(f"{role.value} {change.levels[role].word}" for role in Role)
+    yield f"{levels}. {escape_markdown(' '.join(change.detail))}".rstrip()
     if change.table:
         yield ""
         yield from _table(
-            [_plain(heading) for heading in change.table.headings],
+            [escape_markdown(heading) for heading in change.table.headings],
             [tuple(_code(cell) for cell in row) for row in change.table.rows],
         )
-    yield from ("", f"What to do: {_plain(change.must)}")
+    yield from ("", f"What to do: {escape_markdown(change.must)}")
     for example in change.examples:
         yield ""
         yield from _example(example, change, drift)
@@ -90,7 +92,7 @@ def _history(history: History, concern: str) -> Iterator[str]:
             for index in range(len(history.groups))
         ]  # fmt: skip
         part = generation.aspect.value if generation.aspect is not previous else ""
-        rows.append((part, _plain(generation.label), *map(_plain, marks)))
+        rows.append((part, escape_markdown(generation.label), *map(escape_markdown, marks)))
         previous = generation.aspect
     yield from _table(("part", "generation", *(group.name for group in history.groups)), rows)
     yield ""
@@ -98,11 +100,12 @@ def _history(history: History, concern: str) -> Iterator[str]:
     for drift in history.boundaries:
         yield from ("", f"## {drift.old} -> {drift.new}: {drift.worst.word}", "")
         for change in drift.changes:
-            yield f"- {change.levels.worst.word} for {hit(change)}: {_plain(change.title)}. {_plain(change.must)}"
+            what = f"{change.title}. {change.must}"
+            yield f"- {change.levels.worst.word} for {hit(change)}: {escape_markdown(what)}"
     yield ""
     yield f"Nothing changed at the other {len(history.drifts) - len(history.boundaries)} boundaries."
     if concern:
-        yield from ("", f"**{_plain(concern)}**")
+        yield from ("", f"**{escape_markdown(concern)}**")
 
 
 def _table(headings: Sequence[str], rows: Sequence[Sequence[str]]) -> Iterator[str]:
@@ -110,11 +113,6 @@ def _table(headings: Sequence[str], rows: Sequence[Sequence[str]]) -> Iterator[s
     yield f"|{'---|' * len(headings)}"
     for row in rows:
         yield f"| {' | '.join(row)} |"
-
-
-def _plain(text: str) -> str:
-    """Text that Markdown shows as it is."""
-    return _ACTIVE.sub(r"\\\1", escape(text))
 
 
 def _code(text: str) -> str:

@@ -9,9 +9,9 @@ from rich.text import Text
 
 from reports.drift.history import Generation, History
 from reports.drift.model import Change, Drift, Example, Level, Role, Side, Table
-from reports.drift.words import count
 from reports.escape import escape
 from reports.layout import columns, ends, fit, indent, labelled, paragraph, wrap
+from reports.words import count
 
 STYLES: Final = {Level.NONE: "dim", Level.ADDITIVE: "cyan", Level.BEHAVIOURAL: "yellow", Level.BREAKING: "bold red"}
 ROLE_WORDS: Final = {Role.STORES: "a client that stores", Role.LOADS: "a client that loads", Role.SERVER: "a server"}
@@ -202,7 +202,7 @@ def _split(release: str) -> list[str]:
 
 
 def _row(name: str, generation: Generation, chosen: range, label: int) -> Iterator[Text]:
-    labels = wrap(escape(generation.label), label - 2)[:2]
+    labels = _short(escape(generation.label), label - 2)
     marks = Text()
     for index in chosen:
         level = generation.level
@@ -212,3 +212,12 @@ def _row(name: str, generation: Generation, chosen: range, label: int) -> Iterat
     yield Text.assemble((name.ljust(NAME_WIDTH), "bold"), labels[0], " " * (label - labels[0].cell_len), marks)
     for more in labels[1:]:
         yield Text.assemble(" " * NAME_WIDTH, more)
+
+
+def _short(label: str, width: int) -> list[Text]:
+    """A label on two lines at most; dots say that there was more."""
+    lines = wrap(label, width)
+    if len(lines) > 2:
+        lines[1].truncate(width - 4)
+        lines[1].append(" ...")
+    return lines[:2]

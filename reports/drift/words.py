@@ -1,35 +1,17 @@
-"""Phrases that several aspects use: lists, numbers with names, bytes."""
+"""Phrases that several aspects use: names with their numbers, values and outcomes of captures."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from fixturegen.vector import MASKED, Vector
 from reports.drift.model import Side
 from reports.plain import clip
+from reports.words import count
 
-LONGEST_LIST: Final = 8
 LONGEST_VALUE: Final = 160
-
-
-def listing(items: Iterable[object], limit: int = LONGEST_LIST) -> str:
-    """``a``, ``a and b``, ``a, b and c``; of a long list the first ones and how many more there are."""
-    words = [str(item) for item in items]
-    if len(words) > limit:
-        return f"{', '.join(words[:limit])} and {len(words) - limit} more"
-    return " and ".join(filter(None, (", ".join(words[:-1]), words[-1]))) if words else "nothing"
-
-
-def count(number: int, noun: str, plural: str | None = None) -> str:
-    """``1 byte``, ``4 bytes``."""
-    return f"{number} {noun if number == 1 else plural or noun + 's'}"
-
-
-def verb(number: int, one: str, many: str) -> str:
-    """The form of a verb for so many things."""
-    return one if number == 1 else many
 
 
 def name(value: object) -> str:

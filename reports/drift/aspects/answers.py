@@ -10,7 +10,8 @@ from reports.drift.model import Aspect, Change, Example, Findings, Level, Levels
 from reports.drift.observe.conversations import Answer, Asked, Event, Reply
 from reports.drift.observe.layout import Value
 from reports.drift.observe.observed import Observed
-from reports.drift.words import count, listing, name
+from reports.drift.words import name
+from reports.words import count, listing
 
 Moment = Asked | Event | Answer
 STORING: Final = frozenset({"PUT"})

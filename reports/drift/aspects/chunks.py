@@ -12,7 +12,8 @@ from reports.drift.model import Aspect, Change, Example, Findings, Level, Levels
 from reports.drift.observe.chain import Chain, builtin_keys, key_hash
 from reports.drift.observe.evidence import shared
 from reports.drift.observe.observed import Observed
-from reports.drift.words import count, value, verb
+from reports.drift.words import value
+from reports.words import count, verb
 
 SAME_QUESTION: Final = ("tokens", "chunk_size", "save_unfull_chunk", "skip")
 """Arguments that decide where chunks begin and end."""

@@ -11,7 +11,8 @@ from reports.drift.model import Aspect, Change, Example, Findings, Level, Levels
 from reports.drift.observe.evidence import refusal, shared
 from reports.drift.observe.keystring import PART_WORDS, REFUSED
 from reports.drift.observe.observed import Observed
-from reports.drift.words import count, listing, outcome, value, verb
+from reports.drift.words import outcome, value
+from reports.words import count, listing, verb
 
 OP: Final = "deployment_keys"
 PART_OF_KEY: Final = ("dtype", "fmt")

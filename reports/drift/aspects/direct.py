@@ -9,7 +9,8 @@ from fixturegen.vector import Vector
 from reports.drift.model import Aspect, Change, Example, Findings, Level, Levels
 from reports.drift.observe.evidence import shared
 from reports.drift.observe.observed import Observed
-from reports.drift.words import alike, count, listing, outcome, value, verb
+from reports.drift.words import alike, outcome, value
+from reports.words import count, listing, verb
 
 UNDERSTOOD: Final = frozenset(
     {

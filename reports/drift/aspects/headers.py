@@ -12,7 +12,8 @@ from reports.drift.observe.evidence import shared
 from reports.drift.observe.frames import SUBJECTS, Frames, subject_of
 from reports.drift.observe.layout import Filler, Layout, Place
 from reports.drift.observe.observed import Observed, frame_pairs
-from reports.drift.words import count, listing, name, numbered, verb
+from reports.drift.words import name, numbered
+from reports.words import count, listing, verb
 
 SHOWN_OF_KEY: Final = 8
 """Bytes of a key field that a table shows."""

@@ -9,7 +9,8 @@ from reports.drift.model import Aspect, Change, Example, Findings, Level, Levels
 from reports.drift.observe.evidence import shared
 from reports.drift.observe.keystring import PART_WORDS, REFUSED, KeyString
 from reports.drift.observe.observed import Observed
-from reports.drift.words import listing, outcome
+from reports.drift.words import outcome
+from reports.words import listing
 
 Wanted = Callable[[dict[str, Any]], bool]
 

@@ -12,7 +12,8 @@ from reports.drift.model import Aspect, Change, Example, Findings, Level, Levels
 from reports.drift.observe.frames import SUBJECTS, Frames, flatten, subject_of
 from reports.drift.observe.layout import Value
 from reports.drift.observe.observed import Observed, frame_pairs
-from reports.drift.words import listing, name, outcome
+from reports.drift.words import name, outcome
+from reports.words import listing
 
 _STORING: Final = ("PUT",)
 """Commands of a client that stores; the others belong to one that loads."""

@@ -13,7 +13,8 @@ from reports.drift.observe.evidence import Evidence, shared
 from reports.drift.observe.keyreading import FIELDS, SERVER_OP
 from reports.drift.observe.keystring import PART_WORDS, KeyString
 from reports.drift.observe.observed import Observed
-from reports.drift.words import alike, count, value, verb
+from reports.drift.words import alike, value
+from reports.words import count, verb
 
 CLASS_OP: Final = "parse_key"
 WHOLE: Final = "whole key"

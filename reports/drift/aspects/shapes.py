@@ -10,7 +10,8 @@ from reports.drift.model import Aspect, Change, Example, Findings, Level, Levels
 from reports.drift.observe.evidence import shared
 from reports.drift.observe.frames import Frames
 from reports.drift.observe.observed import Observed, frame_pairs
-from reports.drift.words import listing, name, outcome, ranges
+from reports.drift.words import name, outcome, ranges
+from reports.words import listing
 
 
 def compare(old: Observed, new: Observed) -> Findings:

@@ -19,7 +19,7 @@ def pair(client, server):
 def test_a_green_matrix_ends_with_0(command):
     ended = command(*pair("0.5.5,0.5.6", "0.5.6"))
     assert ended.code == 0
-    assert "2 clients x 1 servers, mock servers: 1 cells played, 1 derived" in ended.out
+    assert "2 clients x 1 server, mock servers: 1 cell played, 1 derived" in ended.out
 
 
 def test_a_matrix_that_is_not_green_ends_with_1(command):
@@ -37,7 +37,7 @@ def test_what_fails_can_be_chosen(command, words, code):
 def test_a_file_is_written_and_named(command, tmp_path, form):
     ended = command(*pair("0.5.5,0.5.6", "0.5.6"), "--format", form, "--out", "matrix")
     assert ended.code == 0
-    assert ended.out.startswith("matrix: 2 clients x 1 servers")
+    assert ended.out.startswith("matrix: 2 clients x 1 server,")
     assert "0.5.5" in (tmp_path / "matrix").read_text()
 
 
