@@ -1,4 +1,4 @@
-"""Shows text from a client without letting it act: no terminal control, no reordering, no illegal XML."""
+"""Shows text from a client without letting it act: no terminal control, no reordering, no illegal XML, no Markdown."""
 
 from __future__ import annotations
 
@@ -7,6 +7,9 @@ from typing import Final
 
 _ACTIVE: Final = frozenset({"Cc", "Cf", "Cn", "Co", "Cs", "Zl", "Zp"})
 """Controls, invisible formatting (bidirectional overrides too), unassigned, private, lone surrogates, line separators."""
+
+_MARKDOWN: Final = frozenset("\\`*_{}[]<>#|&~")
+"""What Markdown may take for more than itself in the middle of a line."""
 
 _SHORT: Final = {"\n": r"\n", "\r": r"\r", "\t": r"\t"}
 
@@ -19,6 +22,11 @@ def escape(text: str) -> str:
     if text.isascii() and text.isprintable():
         return text
     return "".join(_escape(character) for character in text)
+
+
+def escape_markdown(text: str) -> str:
+    """The text on one line that Markdown shows as it is."""
+    return "".join(f"\\{character}" if character in _MARKDOWN else character for character in escape(text))
 
 
 def escape_lines(text: str) -> list[str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Mapping
-from typing import Any, Final
+from typing import Any
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
@@ -12,10 +12,7 @@ from reports.compat.grouping import Reason, blocks, client_groups, reasons, serv
 from reports.compat.model import PARTS, Cell, CompatResult
 from reports.compat.outcome import MEANINGS, ORDER, WORDS
 from reports.compat.wording import derived_lines, evidence_lines, problem_words, struck_words, summary, where
-from reports.escape import escape
-
-_SPECIAL: Final = "\\`*_[]<|&~"
-"""What Markdown would take for more than itself in the middle of a line."""
+from reports.escape import escape_markdown
 
 
 def html(result: CompatResult) -> str:
@@ -38,7 +35,7 @@ def _environment(*, autoescape: bool) -> Environment:
         lstrip_blocks=True,
         keep_trailing_newline=True,
     )
-    made.filters["md"] = _markdown
+    made.filters["md"] = escape_markdown
     return made
 
 
@@ -83,8 +80,3 @@ def _title(cell: Cell, numbers: Mapping[Any, int]) -> str:
         parts.append(problem_words(cell.problem))
     parts += [f"{numbers[finding.signature]}: {finding.reason}" for finding in cell.reasons]
     return "\n".join(parts)
-
-
-def _markdown(text: str) -> str:
-    """Text that Markdown shows as it is, on one line."""
-    return "".join(f"\\{character}" if character in _SPECIAL else character for character in escape(text))

@@ -173,7 +173,7 @@ def test_a_page_shows_hostile_text_as_text(make):
 
 def test_markdown_shows_hostile_text_as_text(make):
     found = markdown(make({("1", "1"): [make.finding(reason=f"{HOSTILE} *a* | b")]}))
-    assert "\\<script>" in found
+    assert "\\<script\\>" in found
     assert "\\*a\\* \\| b" in found
 
 
