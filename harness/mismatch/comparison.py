@@ -38,7 +38,7 @@ def compare(request: Request, expected: Sequence[Expected]) -> Comparison:
         tried=tuple(search.tally.sets),
         chains=search.tally.chains,
         limits=tuple(_limits(request, expected, len(search.tally.sets))),
-        ruled_out=() if matches else tuple(_ruled_out(search.hypotheses)),
+        ruled_out=() if matches else tuple(_ruled_out(search.tried_alone())),
         check_next=() if matches else tuple(_check_next(request, expected, covers)),
     )
 
@@ -120,8 +120,7 @@ def _check_next(request: Request, expected: Sequence[Expected], covers: int) -> 
     yield (
         "the log of the other side: from 0.3.9.post2 on lmcache writes NONE_HASH and which function it loaded, or could not load"
     )
-    if request.deployment.seed is None:
-        yield "PYTHONHASHSEED of the other process: an unset seed is a random one, which no search finds"
-    else:
+    yield "PYTHONHASHSEED of the other process: an unset seed is mostly a random one, which no search finds"
+    if request.deployment.seed is not None:
         yield f"a seed that was not tried: give the true one with --seed (here it is '{request.deployment.seed}')"
     yield "images in the prompt: lmcache hashes values made of an image's hash in the place of its placeholder tokens"

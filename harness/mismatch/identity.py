@@ -165,7 +165,8 @@ def _dtype(request: Request, release: Release, here: CacheKey, expected: Expecte
         yield Cause(
             "dtype-torch-name",
             f"The expected key says '{there}', torch's name; keys say '{grammar.dtype_names[meant]}'.",
-            "Write the names of the table in docs/spec/keys.md: half, float and double for float16, float32 and float64.",
+            "Write the names of the table in docs/spec/keys.md: no 'torch.' in front, and half, float and double for float16, "
+            "float32 and float64.",
             there,
         )
         if meant == here.dtype or "dtype" not in request.given:
@@ -189,7 +190,7 @@ def _dtype(request: Request, release: Release, here: CacheKey, expected: Expecte
 def _dtype_named(grammar: KeyGrammar, name: str) -> str | None:
     """The dtype that torch calls so."""
     bare = name.removeprefix("torch.")
-    return bare if bare in (grammar.dtype_names or {}) and bare != (grammar.dtype_names or {})[bare] else None
+    return bare if bare in (grammar.dtype_names or {}) else None
 
 
 def _other_fp8(grammar: KeyGrammar, there: str, dtype: str) -> bool:

@@ -87,8 +87,15 @@ def digests(_: Request) -> Iterator[Hypothesis]:
         (
             "fold-at-end",
             "The whole digest is chained there, and only what stands in the key is folded.",
-            "Fold at every step, NONE_HASH included, before the next chunk is hashed.",
-            cooked(_digests, carry="digest", folds_at_end=True),
+            "Write the whole digest (0.3.13 to 0.4.5), or fold at every step, NONE_HASH included (from 0.4.6 on).",
+            cooked(_digests, carry="digest", carry_at_end="first 8"),
+            False,
+        ),
+        (
+            "fold-last-8-at-end",
+            "The whole digest is chained there, and its last 8 bytes stand in the key.",
+            "Write the whole digest (0.3.13 to 0.4.5), or fold to the first 8 bytes at every step (from 0.4.6 on).",
+            cooked(_digests, carry="digest", carry_at_end="last 8"),
             False,
         ),
         (

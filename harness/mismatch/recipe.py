@@ -46,8 +46,8 @@ class Recipe:
     carry: Carry = "digest"
     carries_start: bool = True
     """``start`` becomes what a digest becomes, if it is bytes."""
-    folds_at_end: bool = False
-    """What is written, and only that, is folded."""
+    carry_at_end: Carry = "digest"
+    """What a digest becomes where it is written, and only there."""
     none_value: int | None = None
     """What None hashes to with builtin; None: an address."""
     linked: bool = True
@@ -146,7 +146,7 @@ class Kitchen:
         made = chained(pieces, first, link) if recipe.linked else (link(first, piece) for piece in pieces)
         for index, (piece, value) in enumerate(zip(pieces, made, strict=True)):
             start = max(0, index * recipe.chunk_size + recipe.dropped - len(recipe.before))
-            written = fold(value) if recipe.folds_at_end else value
+            written = CARRIED[recipe.carry_at_end](recipe.function, value) if isinstance(value, bytes) else value
             yield Value(index, start, len(piece), len(piece) == recipe.chunk_size, written)
 
     def _pieces(self, recipe: Recipe) -> list[tuple[int, ...]]:

@@ -103,6 +103,10 @@ class Search:
             best = [match for match in [*best, *found] if match.size == least]
         return best
 
+    def tried_alone(self) -> list[Hypothesis]:
+        """The hypotheses that change something by themselves and leave hashes that can be computed: a random seed does not."""
+        return [hypothesis for hypothesis in self.hypotheses if self._recipe((hypothesis,)) is not None]
+
     def _matches(self, size: int, *, rereading: bool) -> Iterator[Match]:
         view = VIEWS[size]
         kitchen = Kitchen(self._request.tokens, most_tokens=view.tokens, most_chunks=view.chunks)

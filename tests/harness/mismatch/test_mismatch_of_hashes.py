@@ -66,6 +66,7 @@ SEEDED = {
     "fold-first-8": (OLD, folded),
     "fold-little-endian": ({}, lambda: digests(cut(), little8(sha("0")), carry=little8)),
     "fold-at-end": ({}, lambda: [first8(value) for value in digests(cut(), sha("0"), carry=whole)]),
+    "fold-last-8-at-end": (OLD, lambda: [last8(value) for value in digests(cut(), sha("0"), carry=whole)]),
     "chain-through-hex": ({}, lambda: [bytes.fromhex(text) for text in digests(cut(), sha("0").hex(), carry=bytes.hex)]),
     # functions
     "algorithm=builtin": ({}, lambda: builtins(cut(), SALTED_0["3.12"])),

@@ -41,6 +41,7 @@ PARTS = {
     # the dtype
     "dtype-torch-name=float16": (f"m@1@0@{HASH}@float16", {"dtype": "float16"}),
     "dtype-torch-name=torch.float16": (f"m@1@0@{HASH}@torch.float16", {}),
+    "dtype-torch-name=torch.bfloat16": (f"m@1@0@{HASH}@torch.bfloat16", {"dtype": "bfloat16"}),
     "dtype-fp8-name=fp8_e4m3": (f"m@1@0@{HASH}@fp8_e4m3", {"dtype": "float8_e4m3fn"}),
     "dtype=half": (f"m@1@0@{HASH}@half", {"dtype": "bfloat16"}),
     "dtype=fp9": (f"m@1@0@{HASH}@fp9", {}),
