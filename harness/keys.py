@@ -12,6 +12,7 @@ from wire.deployments import BUILTIN, IMPORTS_NONE_HASH_EARLY, LOOKUPS, Deployme
 from wire.keys import KEY_GRAMMARS, ChunkHash
 from wire.portability import FINDINGS, findings
 from wire.reach import reach
+from wire.release import KNOWN_RELEASES, Release
 
 UNKNOWN_HASHES: Final = ("seed-unset-random", "seed-random-builtin", "hash-of-none-address")
 """Findings that leave no hash to be given."""
@@ -98,7 +99,7 @@ def _settings(request: Request) -> tuple[tuple[str, str], ...]:
     shown = {"model": key.model, "world size": key.world_size, "worker id": key.worker_id, "dtype": key.dtype, "fmt": key.fmt}
     taken = ", ".join(f"{name} {shown[name]}" for name in assumed if shown[name] is not None)
     rows = [
-        ("lmcache", str(deployment.release)),
+        ("lmcache", _release_words(deployment.release)),
         ("vLLM", deployment.vllm or "none"),
         ("Python", deployment.python),
         ("PYTHONHASHSEED", "not set" if deployment.seed is None else f"'{deployment.seed}'"),
@@ -110,6 +111,11 @@ def _settings(request: Request) -> tuple[tuple[str, str], ...]:
     if taken:
         rows.append(("not given", f"taken as {taken}"))
     return tuple(rows)
+
+
+def _release_words(release: Release) -> str:
+    known = [text for text in KNOWN_RELEASES if Release.parse(text) <= release]
+    return str(release) if str(release) in known else f"{release}, of which nothing is known here; taken for {known[-1]}"
 
 
 def _function_note(deployment: Deployment, found: Hashing) -> str:

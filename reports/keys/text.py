@@ -65,11 +65,16 @@ def _keys(report: KeysReport, width: int, most: int) -> list[Text]:
     if report.no_keys is not None:
         lines += paragraph(Text(escape(report.no_keys), style="red"), width, 2)
     if not count:
-        return lines
+        return lines if report.no_keys is not None else [*lines, *paragraph(_no_chunk(report), width, 2)]
     lines += _key_table(report.rows[:most])
     if count > most:
         lines.append(Text(f"  and {count - most} more", style="dim"))
     return lines
+
+
+def _no_chunk(report: KeysReport) -> str:
+    skipped = f" behind the {report.deployment['skip']} that are skipped" if report.deployment["skip"] else ""
+    return f"There is no full chunk of {report.deployment['chunk_size']} tokens{skipped}."
 
 
 def _key_table(rows: Sequence[KeyRow]) -> list[Text]:

@@ -105,6 +105,16 @@ def test_no_tokens_make_no_keys(tree, keys):
     assert "0 keys for 0 tokens" in keys(*SETTINGS).out
 
 
+def test_tokens_that_fill_no_chunk_are_said_to_be_too_few(keys):
+    assert "There is no full chunk of 256 tokens." in keys("--vllm", "none", "1", "2").out
+    assert "There is no full chunk of 2 tokens behind the 4 that are skipped." in keys(*SETTINGS, "--skip", "4", *TOKENS).out
+
+
+def test_a_release_of_which_nothing_is_known_is_said_to_be_taken_for_the_one_before_it(keys):
+    first, *_ = keys("--lmcache", "0.3.8", "--vllm", "none", "1").out.splitlines()
+    assert first.split(maxsplit=1) == ["lmcache", "0.3.8, of which nothing is known here; taken for 0.3.7"]
+
+
 def test_tokens_come_from_a_file(tree, tmp_path):
     (tmp_path / "tokens.json").write_text(json.dumps([1, 2, 3, 4, 5]))
     assert len(tree(*SETTINGS, "--tokens-file", "tokens.json")[0]["chunks"]) == 2
