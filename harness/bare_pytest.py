@@ -13,7 +13,8 @@ from typing import Any, Final
 
 import pytest
 
-from harness.matrix import UsageError, collectors
+from harness.matrix import collectors
+from harness.usage import UsageError
 
 CASES: Final = Path(__file__).resolve().parent.parent / "cases"
 """Beside this package, in the source tree and where it is installed; named by path because imports point down only."""

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Final
 
-from harness.matrix import UsageError
 from harness.mismatch import Request
+from harness.usage import UsageError
 from reports.keys import Comparison, KeyRow, KeysReport
 from wire.chunks import CHUNK_CHAINS, Chunk, chunk_keys
 from wire.deployments import BUILTIN, IMPORTS_NONE_HASH_EARLY, LOOKUPS, Deployment, Hashing, hashing, none_hash_text

@@ -16,23 +16,22 @@ from typing import Any, Final
 
 import pytest
 
-from fixturegen.corpus import captured_releases, load_corpus
-from fixturegen.environment import RUNTIMES
+from fixturegen.corpus import load_corpus
 from fixturegen.errors import CorpusError
 from fixturegen.vector import content_hash
-from harness.case import TARGETS, CaseSpec, Cell, TargetName, case_name, spec_of, topic_of
+from harness.case import CaseSpec, Cell, TargetName, case_name, spec_of, topic_of
 from harness.client import Budget, Session
 from harness.clients.spec import open_client
 from harness.judge import Judge, explained
 from harness.plugin import DEADLINE, EXAMPLES
 from harness.requirements import Requirement, load_requirements
 from harness.targets import LiveServers
+from harness.usage import UsageError, parse_address, parse_effort, parse_releases, parse_runtime, parse_targets
 from harness.verdicts import verdict_of
 from harness.version import TOOL_VERSION
 from reports.diagnosis import Diagnosis
 from reports.record import CaseRecord, ClientInfo, RunHeader
 from reports.results import ResultsWriter, utc_now
-from wire.errors import WireError
 from wire.lm.profile import lm_profile
 from wire.release import Release
 
@@ -54,10 +53,6 @@ TOPICS: Final = (
     "servers",
 )
 """In the order in which one builds on the other: the first failure that is shown is the one to repair first."""
-
-
-class UsageError(Exception):
-    """What the user asked for makes no sense; the message says what to write instead."""
 
 
 class Collectors:
@@ -343,89 +338,6 @@ def corpus_fingerprint(releases: Sequence[Release]) -> str:
             manifest = load_corpus(release).manifest
             seals[str(release)] = {name: entry.sha256 for name, entry in manifest.files.items()}
     return content_hash(seals)
-
-
-def parse_releases(text: str) -> list[Release]:
-    """``all`` or versions separated by commas, each in the corpus.
-
-    Raises:
-        UsageError: a release is unknown or not captured.
-    """
-    captured = captured_releases()
-    if text.strip() == "all":
-        if not captured:
-            raise UsageError("the corpus is empty; run 'lmconform capture RELEASE' first")
-        return captured
-    found = []
-    for word in filter(None, (word.strip() for word in text.split(","))):
-        try:
-            release = Release.parse(word)
-        except WireError as error:
-            raise UsageError(str(error)) from None
-        if release not in captured:
-            known = ", ".join(str(known) for known in captured)
-            raise UsageError(f"lmcache {release} is not in the corpus (captured: {known}); run 'lmconform capture {release}'")
-        if release not in found:
-            found.append(release)
-    if not found:
-        raise UsageError("no release was named; write --lmcache 0.5.6, or --lmcache all")
-    return found
-
-
-def parse_targets(text: str) -> list[TargetName]:
-    """Targets separated by commas, in their fixed order.
-
-    Raises:
-        UsageError: a name is unknown, or none is given.
-    """
-    words = {word.strip() for word in text.split(",") if word.strip()}
-    unknown = sorted(words - set(TARGETS))
-    if unknown or not words:
-        wrong = f"unknown target {', '.join(unknown)}" if unknown else "no target was named"
-        raise UsageError(f"{wrong}; targets are {', '.join(TARGETS)}, separated by commas")
-    return [target for target in TARGETS if target in words]
-
-
-def parse_runtime(text: str) -> str:
-    """``venv`` or ``docker``.
-
-    Raises:
-        UsageError: anything else.
-    """
-    if text not in RUNTIMES:
-        raise UsageError(f"unknown runtime {text!r}; runtimes are {', '.join(RUNTIMES)}")
-    return text
-
-
-def parse_effort(examples: int, deadline: float) -> tuple[int, float]:
-    """Examples of each property, and seconds for each call.
-
-    Raises:
-        UsageError: one of them is not positive.
-    """
-    if examples < 1:
-        raise UsageError(f"--examples {examples} would check nothing; give 1 or more")
-    if not 0 < deadline < float("inf"):
-        raise UsageError(f"--deadline {deadline:g} is no time to wait; give seconds, such as {DEADLINE:g}")
-    return examples, deadline
-
-
-def parse_address(text: str | None, releases: Sequence[Release], targets: Sequence[TargetName]) -> tuple[str, int] | None:
-    """``HOST:PORT`` of a server that the user runs.
-
-    Raises:
-        UsageError: it has another form, or it is not clear what it is for.
-    """
-    if text is None:
-        return None
-    host, separator, port = text.rpartition(":")
-    if not separator or not host or not port.isdigit() or not 0 < int(port) < 65536:
-        raise UsageError(f"--live {text!r} is no address; write HOST:PORT, such as 127.0.0.1:65432")
-    if "live" not in targets:
-        raise UsageError("--live names a server, but live is not among the targets; add --target live")
-    if len(releases) != 1:
-        raise UsageError("--live names one server, which runs one release; name that release with --lmcache")
-    return host.strip("[]"), int(port)
 
 
 def _matches(pattern: str, identity: str) -> bool:

@@ -22,20 +22,11 @@ from fixturegen.errors import CaptureError, EnvironmentUnavailable
 from harness.bare_pytest import bare_pytest
 from harness.case import case_name, spec_of, topic_of
 from harness.clients.spec import open_client
-from harness.matrix import (
-    UsageError,
-    case_id,
-    cell_of,
-    collectors,
-    parse_address,
-    parse_effort,
-    parse_releases,
-    parse_runtime,
-    parse_targets,
-)
+from harness.matrix import case_id, cell_of, collectors
 from harness.plugin import DEADLINE, EXAMPLES
 from harness.requirements import load_requirements
 from harness.targets import LiveServers
+from harness.usage import UsageError, parse_address, parse_effort, parse_releases, parse_runtime, parse_targets
 from harness.workers import WorkerFault, Workers
 from reports.junit import write_junit
 from reports.progress import RunProgress, run_progress

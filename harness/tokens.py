@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Final
 
-from harness.matrix import UsageError
+from harness.usage import UsageError
 
 _SEPARATORS: Final = re.compile(r"[\s,]+")
 _LONGEST: Final = 40

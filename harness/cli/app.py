@@ -19,9 +19,9 @@ from fixturegen.errors import CaptureError, CorpusError, EnvironmentUnavailable
 from harness.cli import capture, compat, drift, keys, list_cases, run, serve, smoke, test, verify
 from harness.client import ClientFailure
 from harness.failure import TargetUnavailable
-from harness.matrix import UsageError
 from harness.requirements import RequirementError
 from harness.runner import BrokenCases
+from harness.usage import UsageError
 from harness.version import TOOL_VERSION
 from mockserver.faults import FaultSpecError, NotApplicableError
 from mockserver.listener import PortInUseError, RemoteHostError

@@ -20,7 +20,7 @@ from fixturegen.environment import PinnedEnvironment, open_environment
 from fixturegen.errors import CaptureError, CorpusError, EnvironmentUnavailable
 from fixturegen.index import missing_releases, offered_releases, write_index
 from harness.cli import options
-from harness.matrix import UsageError, parse_runtime
+from harness.usage import UsageError, parse_runtime
 from reports.verdict import ExitCode
 from wire.release import Release
 

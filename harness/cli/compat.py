@@ -13,7 +13,7 @@ from rich.console import Console
 
 from harness.cli import options
 from harness.compat.run import CompatOptions, TargetName, run_compat
-from harness.matrix import UsageError, parse_releases, parse_runtime
+from harness.usage import UsageError, parse_releases, parse_runtime
 from reports.compat.document import to_json
 from reports.compat.model import CompatResult
 from reports.compat.page import html, markdown

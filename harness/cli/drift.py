@@ -12,7 +12,7 @@ from rich.text import Text
 
 from fixturegen.corpus import captured_releases, load_corpus
 from harness.clients.spec import open_client
-from harness.matrix import UsageError
+from harness.usage import UsageError
 from reports.drift.claims import Claims, concern
 from reports.drift.compare import compare
 from reports.drift.document import document_text, drift_document, history_document

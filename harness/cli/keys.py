@@ -11,10 +11,10 @@ import typer
 from rich.console import Console
 
 from harness.keys import report_keys
-from harness.matrix import UsageError
 from harness.mismatch import Request, compare, read_expected
 from harness.runner import own_output
 from harness.tokens import read_tokens
+from harness.usage import UsageError
 from reports.keys import keys_lines, keys_tree
 from reports.verdict import ExitCode
 from wire.deployments import BUILTIN, Deployment

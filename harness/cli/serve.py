@@ -9,7 +9,7 @@ from typing import Annotated, Final
 
 import typer
 
-from harness.matrix import UsageError
+from harness.usage import UsageError
 from mockserver.faults import FAULTS, describe, parse_plan
 from mockserver.listener import RemoteHostError
 from mockserver.lm import LmServer

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import typer
 
-from harness.matrix import UsageError
+from harness.usage import UsageError
 from reports.verdict import ExitCode
 
 LONGEST = 3600.0

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
 
-from harness.matrix import UsageError
+from harness.usage import UsageError
 from wire.keys import KEY_GRAMMARS, ChunkHash, HashStyle
 from wire.release import Release
 

@@ -3,8 +3,8 @@
 import pytest
 
 from harness.case import TARGETS, case, cells, parameters, spec_of
-from harness.matrix import UsageError, parse_address, parse_effort, parse_releases, parse_runtime, parse_targets
 from harness.runner import collect_cases
+from harness.usage import UsageError, parse_address, parse_effort, parse_releases, parse_runtime, parse_targets
 from wire.release import Release
 
 PLAIN = "keys.parse.parse[0.5.6-fixtures-lm.key.parse.plain]"

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harness.matrix import UsageError
 from harness.tokens import parse_tokens, read_tokens
+from harness.usage import UsageError
 
 token_lists = st.lists(st.integers(0, 2**63))
 

@@ -10,9 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import harness.mismatch
-from harness.matrix import UsageError
 from harness.mismatch import compare, read_expected
 from harness.mismatch.causes import COOKING_ORDER, hypotheses
+from harness.usage import UsageError
 from wire.chunks import chunk_keys
 from wire.errors import EncodeError
 from wire.release import KNOWN_RELEASES, Release
