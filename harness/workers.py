@@ -51,9 +51,14 @@ class WorkerFault(Exception):
     """A worker did not start, or died of something else than the client that it runs."""
 
 
+def processors() -> int:
+    """How many this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
 def default_jobs() -> int:
-    """Two for each processor that this process may use: cases wait, for timeouts above all, for about half of their time."""
-    return 2 * (len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1)
+    """Two for each processor: cases wait, for timeouts above all, for about half of their time."""
+    return 2 * processors()
 
 
 class Workers:

@@ -11,6 +11,7 @@ from pathlib import Path
 import typer
 
 from harness.usage import UsageError
+from harness.workers import processors
 from reports.verdict import ExitCode
 
 LONGEST = 3600.0
@@ -27,9 +28,9 @@ CHECKS: tuple[tuple[str, tuple[str, ...]], ...] = (
 
 
 def command(context: typer.Context) -> int:
-    """Run linters, type checks, layer checks, the corpus check and the tests; further arguments go to pytest.
+    """Run linters, type checks, layer checks, the corpus check and the tests, as many at once as there are processors.
 
-    With arguments only pytest runs.
+    Further arguments go to pytest, and then only pytest runs.
     """
     root = Path(__file__).resolve().parents[2]
     if not (root / "tests").is_dir():
@@ -38,7 +39,7 @@ def command(context: typer.Context) -> int:
     for name, arguments in () if context.args else CHECKS:
         if not _passes(root, name, arguments):
             failed.append(name)
-    if not _passes(root, "pytest", ("-m", "pytest", *(context.args or ["tests"]))):
+    if not _passes(root, "pytest", ("-m", "pytest", *(context.args or ["tests", "-n", str(processors())]))):
         failed.append("pytest")
     if failed:
         typer.echo(f"\nlmconform test: failed: {', '.join(failed)}", err=True)

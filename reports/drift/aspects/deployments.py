@@ -193,16 +193,21 @@ def _changes(old: Observed, new: Observed, tally: _Tally) -> Iterator[Change]:
                 evidence=len(left),
             )
     for role, pairs in tally.parts.items():
-        word = PART_WORDS.get(role, role)
+        word = "world size" if role == "world_size" else PART_WORDS.get(role, role)
         one, other = (_first_part(observed, vector, role) for observed, vector in zip((old, new), pairs[0], strict=True))
         yield Change(
             Aspect.CHUNKS,
-            f"Another {word} in keys ({one} -> {other}): {_surroundings(pairs)}",
+            f"{_subject(pairs)} carry {word} {other}, not {one}: {_surroundings(pairs)}",
             breaking,
-            f"Write the {word} into keys as {new.release} does in these surroundings.",
+            f"Write {word} {other} into these keys; those with {one} are not found by {new.release}.",
             (_example(pairs[0]),),
             evidence=len(pairs),
         )
+
+
+def _subject(pairs: Sequence[Pair]) -> str:
+    latent = all(after.args.get("mla") for _, after in pairs)
+    return "With multi-head latent attention (MLA) keys" if latent else "Keys"
 
 
 def _first_part(observed: Observed, vector: Vector, role: str) -> str:

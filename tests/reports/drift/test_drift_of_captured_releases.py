@@ -179,7 +179,9 @@ def test_0_3_9_finds_other_hash_functions_in_a_vllm():
 
 def test_0_3_10_writes_a_world_of_1_beside_mla():
     (change,) = between("0.3.9.post2", "0.3.10").changes
-    assert change.title == "Another world in keys (8 -> 1): sha256_cbor_64bit beside vLLM 0.10.1, seed 0, MLA"
+    assert change.title == (
+        "With multi-head latent attention (MLA) keys carry world size 1, not 8: sha256_cbor_64bit beside vLLM 0.10.1, seed 0, MLA"
+    )
     assert change.levels == CLIENTS_BREAK
 
 

@@ -103,7 +103,9 @@ def test_a_deployment_that_gets_keys_now_is_additive(the_change):
 def test_another_world_beside_mla_is_named_with_both_values(the_change):
     chunks = [{**MLA.ok["chunks"][0], "key": key(INT, "8", "3")}]
     change = the_change(drift(changed(MLA, chunks=chunks)))
-    assert change.title == "Another world in keys (1 -> 8): sha256_cbor beside vLLM 0.10.1, seed 0, MLA"
+    assert change.title == (
+        "With multi-head latent attention (MLA) keys carry world size 8, not 1: sha256_cbor beside vLLM 0.10.1, seed 0, MLA"
+    )
     assert change.levels == CLIENTS_BREAK
 
 
