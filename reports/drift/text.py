@@ -108,7 +108,7 @@ def _roles(drift: Drift) -> list[Text]:
 
 
 def _overview(changes: Sequence[Change], width: int) -> list[Text]:
-    heading = Text("     " + "".join(role.value.ljust(COLUMN) for role in Role), style="dim")
+    heading = Text(("     " + "".join(role.value.ljust(COLUMN) for role in Role)).rstrip(), style="dim")
     lines = [heading]
     for number, change in enumerate(changes, 1):
         cells = Text(f"{number:>3}  ")

@@ -9,7 +9,7 @@ import pytest
 from harness.cli.main import main
 
 GUIDES = Path(__file__).resolve().parents[2] / "docs" / "guides"
-BLOCK = re.compile(r"^```console\n\$ (lmconform keys .*?)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+BLOCK = re.compile(r"^```console\n\$ (lmconform (?:keys|drift) .*?)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 SHOWN = [
     pytest.param(command, shown, id=f"{guide.stem}-{number}")
     for guide in sorted(GUIDES.glob("*.md"))
