@@ -23,6 +23,7 @@ import pytest
 
 from harness.client import ClientCrash, ClientHang
 from harness.clients.spec import runs_inside
+from harness.machine import processors
 from harness.matrix import Matrix, cell_of, collectors
 from harness.plugin import matrix_of
 from harness.shares import Share, shares, worth_starting
@@ -49,11 +50,6 @@ _BOOT: Final = (
 
 class WorkerFault(Exception):
     """A worker did not start, or died of something else than the client that it runs."""
-
-
-def processors() -> int:
-    """How many this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def default_jobs() -> int:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import concurrent.futures
 import json
-import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
@@ -20,6 +19,7 @@ from fixturegen.environment import PinnedEnvironment, open_environment
 from fixturegen.errors import CaptureError, CorpusError, EnvironmentUnavailable
 from fixturegen.index import missing_releases, offered_releases, write_index
 from harness.cli import options
+from harness.machine import at_once
 from harness.usage import UsageError, parse_runtime
 from reports.verdict import ExitCode
 from wire.release import Release
@@ -82,7 +82,7 @@ def command(
     environment = open_environment(runtime_name)
     for release in chosen[:1]:
         environment.prepare(release)
-    ended = _capture_each(chosen, environment, out, form, jobs or _jobs(len(chosen)))
+    ended = _capture_each(chosen, environment, out, form, jobs or at_once(len(chosen), memory_of_one=MEMORY_OF_ONE))
     failures = [one for one in ended if one.problem is not None]
     if form is Format.JSON:
         typer.echo(_document(ended, out))
@@ -152,8 +152,3 @@ def _document(ended: Sequence[Ended], out: Path | None) -> str:
         "failed": [{"release": str(one.release), "reason": one.problem} for one in ended if one.problem is not None],
     }
     return json.dumps(document, indent=2)
-
-
-def _jobs(count: int) -> int:
-    memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_AVPHYS_PAGES")
-    return max(1, min(count, os.cpu_count() or 1, memory // MEMORY_OF_ONE))

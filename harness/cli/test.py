@@ -10,8 +10,8 @@ from pathlib import Path
 
 import typer
 
+from harness.machine import processors
 from harness.usage import UsageError
-from harness.workers import processors
 from reports.verdict import ExitCode
 
 LONGEST = 3600.0

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -20,6 +19,7 @@ from harness.compat.frames_of import frames_of
 from harness.compat.generations import client_seal, generations, server_seal
 from harness.compat.share import Both, share
 from harness.compat.talk import Tags, talk
+from harness.machine import at_once
 from harness.matrix import corpus_fingerprint
 from harness.targets import mock_server
 from harness.version import TOOL_VERSION
@@ -191,8 +191,7 @@ def default_jobs(count: int, target: TargetName) -> int:
     """How many servers run at a time where nobody says."""
     if target == "mock":
         return max(1, min(count, MOCKS))
-    memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_AVPHYS_PAGES")
-    return max(1, min(count, os.cpu_count() or 1, memory // MEMORY_OF_ONE))
+    return at_once(count, memory_of_one=MEMORY_OF_ONE)
 
 
 def _opener(options: CompatOptions) -> Opener:
