@@ -135,6 +135,7 @@ def test_other_layout(client: Subject, judge: Judge, server: Server, keys: Keys,
     """A value that was really stored in another layout is not handed out as the expected one."""
     connection = client.connect(server, timeout_ms=1000)
     client.ok("put", connection=connection, key=keys(), **sample(profile, "KV_2LTD", "float16").stored)
+    client.ok("exist", connection=connection, key=keys())
     for expected in (sample(profile, "KV_MLA_FMT", "float16"), sample(profile, "KV_2LTD", "bfloat16")):
         again = client.connect(server, timeout_ms=1000)
         answer = client.call("get", connection=again, key=keys(), expect=expected.expect)
