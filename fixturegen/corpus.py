@@ -81,6 +81,14 @@ def captured_releases(root: Path | None = None) -> list[Release]:
     return sorted(_release_of(entry) for entry in folder.iterdir() if (entry / MANIFEST_NAME).is_file())
 
 
+def folders_without_manifest(root: Path | None = None) -> list[Path]:
+    """Folders in the corpus that are no captures, as far as anyone can see: reading passes over them."""
+    folder = root or corpus_root()
+    if not folder.is_dir():
+        return []
+    return sorted(entry for entry in folder.iterdir() if entry.is_dir() and not (entry / MANIFEST_NAME).is_file())
+
+
 @functools.lru_cache(maxsize=64)
 def load_corpus(release: Release, root: Path | None = None) -> Corpus:
     """Read and check the captures of a release.
@@ -142,9 +150,12 @@ def write_corpus(manifest: Manifest, lines: Mapping[str, Sequence[Mapping[str, A
 
 def _release_of(folder: Path) -> Release:
     try:
-        return Release.parse(folder.name)
+        release = Release.parse(folder.name)
     except UnknownReleaseError as error:
         raise CorpusError(f"{folder}: a folder with a manifest is named after its release; {error}") from None
+    if folder.name != str(release):
+        raise CorpusError(f"{folder}: a folder with a manifest is named after its release; this one would be {release}")
+    return release
 
 
 def _no_line(where: str, error: Exception) -> CorpusError:
@@ -159,7 +170,8 @@ def _replace(path: Path, text: str) -> None:
 
 def _read(path: Path) -> str:
     try:
-        return path.read_text(encoding="utf-8")
+        # Not as text: line ends that were rewritten are an edit, too.
+        return path.read_bytes().decode("utf-8")
     except (OSError, UnicodeDecodeError) as error:
         raise CorpusError(f"{path}: cannot be read ({error}); restore it or capture again") from None
 

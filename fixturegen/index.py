@@ -12,6 +12,7 @@ from typing import Final
 from fixturegen.corpus import captured_releases, corpus_root
 from fixturegen.errors import CorpusError, EnvironmentUnavailable
 from fixturegen.settings import OFFLINE_SETTING, offline, pip_arguments
+from fixturegen.vector import content_hash
 from wire.errors import UnknownReleaseError
 from wire.release import Release
 
@@ -58,8 +59,8 @@ def write_index(releases: list[Release], root: Path | None = None) -> None:
     """Keep the list with the corpus."""
     folder = root or corpus_root()
     folder.mkdir(parents=True, exist_ok=True)
-    document = {"package": "lmcache", "python": "3.11", "releases": [str(release) for release in releases]}
-    (folder / INDEX_NAME).write_text(json.dumps(document, indent=2) + "\n", encoding="utf-8")
+    body = {"package": "lmcache", "python": "3.11", "releases": [str(release) for release in releases]}
+    (folder / INDEX_NAME).write_text(json.dumps({**body, "seal": content_hash(body)}, indent=2) + "\n", encoding="utf-8")
 
 
 def read_index(root: Path | None = None) -> list[Release]:
@@ -70,9 +71,14 @@ def read_index(root: Path | None = None) -> list[Release]:
     """
     path = (root or corpus_root()) / INDEX_NAME
     try:
-        return [Release.parse(text) for text in json.loads(path.read_text(encoding="utf-8"))["releases"]]
-    except (OSError, ValueError, KeyError, TypeError) as error:
+        document = json.loads(path.read_text(encoding="utf-8"))
+        seal = document.pop("seal")
+        releases = [Release.parse(text) for text in document["releases"]]
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, UnknownReleaseError) as error:
         raise CorpusError(f"{path}: no list of releases ({error}); run 'lmconform capture all'") from None
+    if seal != content_hash(document):
+        raise CorpusError(f"{path}: edited after it was written (its seal does not match); run 'lmconform capture all'")
+    return releases
 
 
 def missing_releases(root: Path | None = None) -> list[Release]:

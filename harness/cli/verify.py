@@ -7,8 +7,9 @@ from typing import Annotated
 
 import typer
 
-from fixturegen.corpus import captured_releases, load_corpus
+from fixturegen.corpus import captured_releases, corpus_root, folders_without_manifest, load_corpus
 from fixturegen.errors import CorpusError
+from fixturegen.index import INDEX_NAME, read_index
 from reports.verdict import ExitCode
 
 
@@ -23,6 +24,15 @@ def command(
     if not releases:
         raise CorpusError(f"no captured release in {corpus or 'the corpus'}; run 'lmconform capture RELEASE'")
     problems = 0
+    for folder in folders_without_manifest(corpus):
+        problems += 1
+        typer.echo(f"{folder}: has no manifest.json, and so does not count; restore it, capture again or remove it", err=True)
+    if ((corpus or corpus_root()) / INDEX_NAME).exists():
+        try:
+            read_index(corpus)
+        except CorpusError as error:
+            problems += 1
+            typer.echo(f"{INDEX_NAME}: {error}", err=True)
     for release in releases:
         try:
             found = load_corpus(release, corpus)

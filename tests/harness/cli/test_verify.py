@@ -1,8 +1,11 @@
 """``lmconform verify``: the corpus is as it was captured, or the edited line is named."""
 
 import json
+import shutil
 
 from fixturegen.corpus import captured_releases
+from fixturegen.index import write_index
+from wire.release import Release
 
 
 def test_the_corpus_of_this_tree_is_untouched(command):
@@ -67,3 +70,38 @@ def test_one_damaged_release_does_not_hide_the_others(command, corpus_copy):
     assert ended.code == 2
     assert ended.out.startswith("0.5.6: ")
     assert ended.err.startswith("0.3.1: ")
+
+
+def test_a_release_whose_manifest_is_gone_is_named(command, corpus_copy):
+    shutil.copytree(corpus_copy / "0.5.6", corpus_copy / "0.5.7")
+    (corpus_copy / "0.5.7" / "manifest.json").unlink()
+    ended = command("verify", "--corpus", str(corpus_copy))
+    assert ended.code == 2
+    assert f"{corpus_copy / '0.5.7'}: has no manifest.json" in ended.err
+    assert ended.out.startswith("0.5.6: ")
+
+
+def test_a_second_spelling_of_a_release_is_named(command, corpus_copy):
+    shutil.copytree(corpus_copy / "0.5.6", corpus_copy / "v0.5.6")
+    ended = command("verify", "--corpus", str(corpus_copy))
+    assert ended.code == 2
+    assert "v0.5.6: a folder with a manifest is named after its release; this one would be 0.5.6" in ended.err
+
+
+def test_line_ends_that_were_rewritten_are_an_edit(command, corpus_copy):
+    path = corpus_copy / "0.5.6" / "parse_key.jsonl"
+    path.write_bytes(path.read_bytes().replace(b"\n", b"\r\n"))
+    ended = command("verify", "--corpus", str(corpus_copy))
+    assert ended.code == 2
+    assert str(path) in ended.err
+
+
+def test_a_list_of_releases_that_was_edited_is_named(command, corpus_copy):
+    write_index([Release.parse("0.5.5"), Release.parse("0.5.6")], corpus_copy)
+    assert command("verify", "--corpus", str(corpus_copy)).code == 0
+    path = corpus_copy / "index.json"
+    path.write_text(path.read_text().replace("0.5.5", "0.5.4"))
+    ended = command("verify", "--corpus", str(corpus_copy))
+    assert ended.code == 2
+    assert f"{path}: edited after it was written" in ended.err
+    assert ended.out.startswith("0.5.6: ")
