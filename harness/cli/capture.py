@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import concurrent.futures
+import contextlib
 import json
+import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
@@ -79,9 +81,11 @@ def command(
     if not chosen:
         typer.echo(_document([], out) if form is Format.JSON else "the corpus has every release that the package index offers")
         return int(ExitCode.CONFORMANT)
+    _require_writable(out or corpus_root())
     environment = open_environment(runtime_name)
-    for release in chosen[:1]:
-        environment.prepare(release)
+    # What all captures need is built once; what is wrong with this one release is told when its turn comes.
+    with contextlib.suppress(EnvironmentUnavailable):
+        environment.prepare(chosen[0])
     ended = _capture_each(chosen, environment, out, form, jobs or at_once(len(chosen), memory_of_one=MEMORY_OF_ONE))
     failures = [one for one in ended if one.problem is not None]
     if form is Format.JSON:
@@ -104,7 +108,17 @@ def _chosen(words: Sequence[str], out: Path | None, *, again: bool) -> list[Rele
         return [release for release in offered if release not in captured]
     if LATEST in words:
         return missing_releases(out)[-1:]
-    return [Release.parse(text) for text in words]
+    return list(dict.fromkeys(Release.parse(text) for text in words))
+
+
+def _require_writable(folder: Path) -> None:
+    """Find out before minutes of work whether their result can be kept."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=folder):
+            pass
+    except OSError as error:
+        raise UsageError(f"cannot write the corpus to {folder}: {error.strerror}; name another folder with --out") from None
 
 
 def _capture_each(

@@ -5,7 +5,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from fixturegen.errors import CaptureError
+from fixturegen.errors import CaptureError, EnvironmentUnavailable
 from harness.cli import capture as capture_command
 from wire.release import Release
 
@@ -112,3 +112,29 @@ def test_all_beside_a_release_is_a_usage_error(command, captured):
     ended = command("capture", "all", "0.5.6")
     assert (ended.code, captured[0]) == (2, [])
     assert "'all' stands alone" in ended.err
+
+
+def test_a_release_named_twice_is_captured_once(command, captured):
+    command("capture", "0.5.6", "0.5.6", "--out", "corpus", "--jobs", "1")
+    assert captured[0] == ["0.5.6"]
+
+
+def test_a_folder_that_cannot_be_written_is_told_before_anything_is_captured(command, captured, tmp_path):
+    (tmp_path / "taken").write_text("")
+    ended = command("capture", "0.5.6", "--out", str(tmp_path / "taken"))
+    assert (ended.code, captured[0]) == (2, [])
+    assert f"cannot write the corpus to {tmp_path / 'taken'}" in ended.err
+
+
+def test_a_first_release_that_cannot_be_prepared_does_not_stop_the_others(command, captured, monkeypatch):
+    done, broken = captured
+    broken.add("0.5.4")
+
+    def prepare(_, release):
+        if str(release) == "0.5.4":
+            raise EnvironmentUnavailable("no wheel")
+
+    monkeypatch.setattr(Environment, "prepare", prepare)
+    ended = command("capture", "0.5.4", "0.5.6", "--out", "corpus", "--format", "json")
+    assert (ended.code, done) == (3, ["0.5.6"])
+    assert [one["release"] for one in json.loads(ended.out)["failed"]] == ["0.5.4"]
