@@ -122,15 +122,15 @@ def _all(
 
 
 def _claims(claims: str | None, client: str | None) -> Claims | None:
-    if claims and client:
+    if claims is not None and client is not None:
         raise UsageError("give --claims or --client, not both")
-    if client:
+    if client is not None:
         session = open_client(client)
         try:
             return Claims.of_versions(session.description.releases)
         finally:
             session.stop()
-    return Claims.parse(claims) if claims else None
+    return None if claims is None else Claims.parse(claims)
 
 
 def _pair(captured: Sequence[Release], old: str | None, new: str | None) -> tuple[Release, Release]:

@@ -114,6 +114,7 @@ def test_a_client_is_asked_what_it_claims(capsys):
         (["0.5.5", "0.9.9"], "lmcache 0.9.9 is not in the corpus"),
         (["0.5.5", "soon"], "'soon' is not a version of lmcache"),
         (["0.5.5", "0.5.6", "--all"], "--all compares every captured release"),
+        (["--claims", ""], "'' is not a version of lmcache"),
         (["--claims", "yesterday"], "'yesterday' is not a version of lmcache"),
         (["--claims", "0.5.6", "--client", "reference"], "give --claims or --client, not both"),
         (["--client", "nonsense"], "is no client specification"),
