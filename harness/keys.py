@@ -4,11 +4,22 @@ from __future__ import annotations
 
 from typing import Final
 
+from packaging.version import Version
+
 from harness.mismatch import Request
 from harness.usage import UsageError
 from reports.keys import Comparison, KeyRow, KeysReport
 from wire.chunks import CHUNK_CHAINS, Chunk, chunk_keys
-from wire.deployments import BUILTIN, IMPORTS_NONE_HASH_EARLY, LOOKUPS, Deployment, Hashing, hashing, none_hash_text
+from wire.deployments import (
+    BUILTIN,
+    IMPORTS_NONE_HASH_EARLY,
+    LOOKUPS,
+    NEWEST_VLLM,
+    Deployment,
+    Hashing,
+    hashing,
+    none_hash_text,
+)
 from wire.keys import KEY_GRAMMARS, ChunkHash
 from wire.portability import FINDINGS, findings
 from wire.reach import reach
@@ -37,6 +48,7 @@ def report_keys(request: Request, comparison: Comparison | None = None) -> KeysR
     return KeysReport(
         deployment=_deployment(request),
         settings=_settings(request),
+        assumptions=_assumptions(deployment),
         function=found.function,
         function_note=_function_note(deployment, found),
         none_hash=found.none_hash,
@@ -100,7 +112,7 @@ def _settings(request: Request) -> tuple[tuple[str, str], ...]:
     taken = ", ".join(f"{name} {shown[name]}" for name in assumed if shown[name] is not None)
     rows = [
         ("lmcache", _release_words(deployment.release)),
-        ("vLLM", deployment.vllm or "none"),
+        ("vLLM", _vllm_words(deployment.vllm)),
         ("Python", deployment.python),
         ("PYTHONHASHSEED", "not set" if deployment.seed is None else f"'{deployment.seed}'"),
         ("algorithm", deployment.algorithm),
@@ -116,6 +128,21 @@ def _settings(request: Request) -> tuple[tuple[str, str], ...]:
 def _release_words(release: Release) -> str:
     known = [text for text in KNOWN_RELEASES if Release.parse(text) <= release]
     return str(release) if str(release) in known else f"{release}, of which nothing is known here; taken for {known[-1]}"
+
+
+def _vllm_words(vllm: str | None) -> str:
+    if vllm is None:
+        return "none"
+    return vllm if Version(vllm) <= Version(NEWEST_VLLM) else f"{vllm}, of which nothing is known here; taken for {NEWEST_VLLM}"
+
+
+def _assumptions(deployment: Deployment) -> tuple[str, ...]:
+    """Versions that are taken for others."""
+    rows = (
+        ("lmcache", str(deployment.release), _release_words(deployment.release)),
+        ("vLLM", deployment.vllm or "none", _vllm_words(deployment.vllm)),
+    )
+    return tuple(f"{name} {words}" for name, said, words in rows if words != said)
 
 
 def _function_note(deployment: Deployment, found: Hashing) -> str:

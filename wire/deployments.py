@@ -71,6 +71,9 @@ _VLLM: Final[Sequence[tuple[Version, VllmHashes]]] = (
     ),
 )
 
+NEWEST_VLLM: Final = "0.33.0"
+"""The newest version that the rows above were taken from; later ones are taken to be the same."""
+
 IMPORTS_NONE_HASH_EARLY: Final = RangeTable("early import of NONE_HASH", ("0.3.1", False), ("0.3.3", True), ("0.3.4", False))
 """vLLM sets its starting hash in a call; a release that imports it before that call finds none, and takes 0."""
 

@@ -20,6 +20,9 @@ _ENDINGS: Final = ("metadata", "kv_bytes", ".data", ".pt")
 _SLASH: Final = "-SEP-"
 """What stands for a slash in file names."""
 
+_LONGEST: Final = 200
+"""Characters that a message shows of a text that is no key."""
+
 Spelled = tuple[str, int, int]
 """A value in one form: ``int`` or ``digest``, the number of bytes of a digest, and the number."""
 
@@ -52,17 +55,18 @@ def read_expected(text: str, release: Release, *, model: str = "") -> Expected:
         UsageError: it is neither.
     """
     clean, from_file = _bared(text.strip())
+    shown = text if len(text) <= _LONGEST else f"{text[:_LONGEST]}..."
     if "@" not in clean:
         if not _HASH.fullmatch(clean):
             raise UsageError(
-                f"--expect {text!r} is neither a key nor a hash: a key has parts joined with '@', "
+                f"--expect {shown!r} is neither a key nor a hash: a key has parts joined with '@', "
                 "a hash is hexadecimal or decimal digits, with a minus sign if it is negative"
             )
         return Expected(text, clean)
     readings = list(_readings(text, clean.split("@"), from_file))
     if not readings:
         raise UsageError(
-            f"--expect {text!r} is no key: a key of lmcache {release} reads {_form(release)}, "
+            f"--expect {shown!r} is no key: a key of lmcache {release} reads {_form(release)}, "
             "where world size and worker id are numbers and the hash is digits"
         )
     grammar = KEY_GRAMMARS[release]

@@ -102,6 +102,8 @@ class KeysReport:
     """What was said about the deployment, and the defaults of the release for what was not."""
     settings: Sequence[tuple[str, str]]
     """The same in words."""
+    assumptions: tuple[str, ...]
+    """Versions of which nothing is known here, and what they are taken for."""
     function: str
     function_note: str
     none_hash: ChunkHash | None

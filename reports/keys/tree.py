@@ -18,6 +18,7 @@ def keys_tree(report: KeysReport) -> JsonObject:
     return {
         "version": VERSION,
         "deployment": dict(report.deployment),
+        "assumptions": list(report.assumptions),
         "hash_function": report.function,
         "hash_function_note": report.function_note,
         "none_hash": None if report.none_hash is None else hash_tree(report.none_hash),

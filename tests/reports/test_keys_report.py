@@ -16,6 +16,7 @@ def report(**changes):
     given = {
         "deployment": {"lmcache": "0.5.6", "seed": None, "chunk_size": 4},
         "settings": (("lmcache", "0.5.6"), ("vLLM", "0.11.0")),
+        "assumptions": (),
         "function": "sha256_cbor",
         "function_note": "as set",
         "none_hash": b"\xab" * 32,

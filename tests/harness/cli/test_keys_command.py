@@ -240,3 +240,18 @@ def test_a_million_tokens_take_seconds(keys, tmp_path):
     ended = keys(*SETTINGS, "--chunk-size", "256", "--tokens-file", "many")
     assert ended.code == 0
     assert "3906 keys for 1000000 tokens" in ended.out
+
+
+def test_versions_of_which_nothing_is_known_are_told_in_both_forms(tree, keys):
+    unknown = ["--lmcache", "0.4.0", "--vllm", "99.0", "--algorithm", "sha256_cbor", "--seed", "0", "--chunk-size", "2", *TOKENS]
+    taken = ["lmcache 0.4.0, of which nothing is known here; taken for 0.3.15",
+             "vLLM 99.0, of which nothing is known here; taken for 0.33.0"]  # fmt: skip
+    assert tree(*unknown)[0]["assumptions"] == taken
+    assert "99.0, of which nothing is known here; taken for 0.33.0" in keys(*unknown).out
+    assert tree(*SETTINGS, *TOKENS)[0]["assumptions"] == []
+
+
+def test_a_long_text_that_is_no_key_is_not_repeated_whole(keys):
+    ended = keys(*SETTINGS, *TOKENS, "--expect", "x" * 5000)
+    assert ended.code == 2
+    assert len(ended.err) < 600
