@@ -90,6 +90,8 @@ def spelled_values(text: str) -> Iterator[Spelled]:
         yield "int", 0, number
         if 1 << 63 <= number < 1 << 64:
             yield "int", 0, number - (1 << 64)
+        if -(1 << 63) <= number < 0:
+            yield "int", 0, number + (1 << 64)
         if number >= 0:
             for size in (8, 16, 32):
                 if number < 1 << 8 * size:
@@ -121,6 +123,8 @@ def _variants(value: ChunkHash, style: HashStyle, *, bare: bool) -> Iterator[tup
     signs: list[tuple[int, tuple[str, ...]]] = [(number, ())]
     if isinstance(raw, int) and raw < 0:
         signs.append((raw + (1 << 64), ("hash-unsigned",)))
+    if isinstance(raw, int) and 1 << 63 <= raw < 1 << 64:
+        signs.append((raw - (1 << 64), ("hash-signed",)))
     for signed, sign in signs:
         base = () if decimal or bare else ("hash-decimal",)
         yield str(signed), (*sign, *base)

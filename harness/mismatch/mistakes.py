@@ -85,6 +85,13 @@ def digests(_: Request) -> Iterator[Hypothesis]:
             False,
         ),
         (
+            "fold-signed",
+            "The first 8 bytes of a digest become a signed integer there, in the chain as well.",
+            "Read them as an unsigned number: from 2^63 on CBOR writes another integer, and the key has no minus sign.",
+            cooked(_digests, carry="first 8 signed"),
+            False,
+        ),
+        (
             "fold-at-end",
             "The whole digest is chained there, and only what stands in the key is folded.",
             "Write the whole digest (0.3.13 to 0.4.5), or fold at every step, NONE_HASH included (from 0.4.6 on).",

@@ -18,7 +18,7 @@ from wire.keys import ChunkHash
 MP_HASH: Final = "blake3"
 """Our name for the function of the multiprocess server."""
 
-Carry = Literal["digest", "integer", "first 8", "last 8", "first 8 little-endian", "hex text"]
+Carry = Literal["digest", "integer", "first 8", "last 8", "first 8 little-endian", "first 8 signed", "hex text"]
 """What a digest becomes before it is hashed again or written."""
 
 CARRIED: Final[Mapping[Carry, Callable[[str, bytes], ChunkHash]]] = {
@@ -27,6 +27,7 @@ CARRIED: Final[Mapping[Carry, Callable[[str, bytes], ChunkHash]]] = {
     "first 8": lambda _, digest: fold(digest),
     "last 8": lambda _, digest: int.from_bytes(digest[-8:], "big"),
     "first 8 little-endian": lambda _, digest: int.from_bytes(digest[:8], "little"),
+    "first 8 signed": lambda _, digest: int.from_bytes(digest[:8], "big", signed=True),
     "hex text": lambda _, digest: digest.hex(),
 }
 

@@ -28,6 +28,11 @@ SPELLINGS: Final[Mapping[str, Cause]] = MappingProxyType(
                 "Read the 64 bits as a signed number and write a minus sign before the digits of its magnitude.",
             ),
             Cause(
+                "hash-signed",
+                "A hash from 2^63 on is written as a negative number there (two's complement); the key has it unsigned.",
+                "Write the 64 bits of a digest as an unsigned number, without a minus sign.",
+            ),
+            Cause(
                 "hash-upper-case",
                 "The hash is written in upper case there.",
                 "Write lower-case hexadecimal digits: keys are compared as text.",

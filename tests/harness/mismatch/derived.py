@@ -42,6 +42,10 @@ def little8(digest):
     return struct.unpack("<Q", digest[:8])[0]
 
 
+def signed8(digest):
+    return struct.unpack(">q", digest[:8])[0]
+
+
 def whole(digest):
     return digest
 

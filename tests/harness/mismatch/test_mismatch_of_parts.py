@@ -5,6 +5,7 @@ from derived import TOKENS, builtins, cut, digests, folded, keys, sha, whole
 
 ONE = keys(folded())[1]
 HASH = ONE.split("@")[3]
+LARGE = next(value for value in folded() if value >= 2**63)
 NEGATIVE = next(value for value in builtins(cut(), 0) if value < 0)
 BUILTIN = {"algorithm": "builtin", "vllm": None}
 DECIMAL = {"lmcache": "0.3.3", "algorithm": "builtin", "vllm": None}
@@ -62,6 +63,7 @@ PARTS = {
     "hash-decimal": (f"m@1@0@{int(HASH, 16)}@bfloat16", {}),
     "hash-hexadecimal": (f"vllm@m@1@0@{builtins(cut(), 0, third=())[0]:x}", DECIMAL),
     "hash-unsigned": (f"m@1@0@{NEGATIVE % 2**64:x}@bfloat16", BUILTIN),
+    "hash-signed": (f"m@1@0@{LARGE - 2**64:x}@bfloat16", {}),
     "hash-upper-case": (f"m@1@0@{HASH.upper()}@bfloat16", {}),
     "hash-0x": (f"m@1@0@0x{HASH}@bfloat16", {}),
     "hash-zeros-lost": (f"m@1@0@{ZERO_DIGEST.hex().lstrip('0')}@bfloat16", {"lmcache": "0.4.5", "tokens": ZERO_TOKENS}),
@@ -129,6 +131,14 @@ def test_a_hash_alone_may_be_in_either_base(causes):
 def test_an_unsigned_hash_is_seen_in_either_base(causes):
     assert causes(str(NEGATIVE % 2**64), **BUILTIN) == [{"hash-unsigned"}]
     assert causes(f"{NEGATIVE % 2**64:x}", **BUILTIN) == [{"hash-unsigned"}]
+
+
+def test_hashes_of_which_some_are_written_signed_say_nothing_about_tokens(causes):
+    found = folded()
+    assert any(value >= 2**63 for value in found[1:])
+    signed = [value - 2**64 if value >= 2**63 else value for value in found]
+    assert causes(keys(signed)) == [{"hash-signed"}]
+    assert causes([str(value) for value in signed]) == [{"hash-signed"}]
 
 
 def test_a_model_that_holds_the_separator_is_read_up_to_the_numbers(causes):
