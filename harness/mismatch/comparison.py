@@ -80,7 +80,7 @@ def _tokens_differ(match: Match) -> Cause:
     at = last.start + last.length
     return Cause(
         "tokens-differ",
-        f"The tokens differ from chunk {last.index + 1} on (tokens {at} and later): what is before has the expected keys.",
+        f"The tokens probably differ from chunk {last.index + 1} on (tokens {at} and later): what is before has these keys.",
         "Compare the token ids of that chunk on both sides, and give --expect for it alone if its tokens are the same.",
         str(at),
     )

@@ -27,6 +27,8 @@ RELEVANT: Final[Mapping[str, frozenset[Aspect]]] = {
     "deployment_keys": frozenset({Aspect.CHUNK_CHAIN, Aspect.CHUNKS, Aspect.KEY_STRING}),
 }
 """Which changes can account for another outcome of an operation whose rules were inferred in both releases."""
+_LAYOUTS: Final = frozenset({"pack_layout", "unpack_layout"})
+"""They are unavailable layout by layout, which notes tell."""
 LONGEST_REASON: Final = 80
 """Characters of a reason that a note repeats."""
 _UNEXPLAINED_LEVELS: Final[Mapping[str, Levels]] = {
@@ -183,14 +185,26 @@ def _reason(text: str) -> str:
 
 
 def _lost(old: Observed, new: Observed) -> Iterator[Change]:
-    """Operations that the older release answered and that the newer could not be asked at all."""
-    for op, reason in new.evidence.corpus.manifest.unavailable.items():
-        if old.evidence.of(op) and not new.evidence.of(op):
-            yield Change(
-                Aspect.UNEXPLAINED,
-                f"{op} could not be asked of {new.release}: {reason}",
-                _UNEXPLAINED_LEVELS.get(op, Levels.all(Level.BREAKING)),
-                f"Find out whether {new.release} still has it; its capture shows nothing.",
-                tuple(Example(vector.id, outcome(vector), None) for vector in old.evidence.of(op)[:1]),
-                evidence=len(old.evidence.of(op)),
-            )
+    """Operations and conversations of the older release of which the newer one's capture shows nothing at all."""
+    reasons = new.evidence.corpus.manifest.unavailable
+    for op in old.evidence.corpus.vectors:
+        named = [subject for subject in reasons if subject == op or (op in _LAYOUTS and " " in subject)]
+        if new.evidence.of(op) or (named and op in _LAYOUTS):
+            continue
+        yield Change(
+            Aspect.UNEXPLAINED,
+            f"{op} could not be asked of {new.release}: {reasons.get(op, 'its capture does not say why')}",
+            _UNEXPLAINED_LEVELS.get(op, Levels.all(Level.BREAKING)),
+            f"Find out whether {new.release} still has it; its capture shows nothing.",
+            tuple(Example(vector.id, outcome(vector), None) for vector in old.evidence.of(op)[:1]),
+            evidence=len(old.evidence.of(op)),
+        )
+    if old.evidence.transcripts and not new.evidence.transcripts:
+        yield Change(
+            Aspect.UNEXPLAINED,
+            f"No conversation with a server of {new.release} was captured",
+            Levels.all(Level.BREAKING),
+            f"Capture {new.release} again; without its server's answers nothing can be said about them.",
+            (),
+            evidence=len(old.evidence.transcripts),
+        )

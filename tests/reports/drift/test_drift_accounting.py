@@ -143,6 +143,20 @@ def test_conversations_of_one_capture_alone_are_counted():
     assert "Only 0.5.6 was asked: 2 conversations." in drift.notes
 
 
+@pytest.mark.parametrize("op", [op for op in OPERATIONS if op not in {"pack_layout", "unpack_layout"}])
+def test_an_operation_that_vanished_without_a_word_is_a_change(op):
+    drift = Future(captured()).with_vectors(op, []).drift()
+    (change,) = (change for change in drift.changes if change.title.startswith(f"{op} could not be asked of 9.9.9"))
+    assert change.title.endswith("its capture does not say why")
+    assert change.levels.worst > Level.NONE
+
+
+def test_a_capture_without_any_conversation_is_breaking(the_change):
+    change = the_change(Future(replace(captured(), transcripts=[])).drift())
+    assert change.title == "No conversation with a server of 9.9.9 was captured"
+    assert change.levels.worst is Level.BREAKING
+
+
 def test_another_way_to_send_is_no_answer(future):
     def pieces(step):
         return Step(step.do, step.connection, {**step.values, "pieces": 50}) if step.do == "send" else step
