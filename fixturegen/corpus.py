@@ -90,8 +90,10 @@ def folders_without_manifest(root: Path | None = None) -> list[Path]:
 
 
 @functools.lru_cache(maxsize=64)
-def load_corpus(release: Release, root: Path | None = None) -> Corpus:
+def load_corpus(release: Release, root: Path | None = None, *, every_line: bool = False) -> Corpus:
     """Read and check the captures of a release.
+
+    A file that is as the manifest has it is taken as a whole; ``every_line`` checks the hash of each of its lines as well.
 
     Raises:
         CorpusError: the release is not captured, or a file differs from what was captured; the message names it.
@@ -111,7 +113,7 @@ def load_corpus(release: Release, root: Path | None = None) -> Corpus:
     transcripts: list[Transcript] = []
     seen: set[str] = set()
     for name, entry in manifest.files.items():
-        for where, line in _checked_lines(directory / name, entry):
+        for where, line in _checked_lines(directory / name, entry, every_line=every_line):
             if line["id"] in seen:
                 raise CorpusError(f"{where}: a second entry with id {line['id']!r}")
             seen.add(line["id"])
@@ -176,7 +178,7 @@ def _read(path: Path) -> str:
         raise CorpusError(f"{path}: cannot be read ({error}); restore it or capture again") from None
 
 
-def _checked_lines(path: Path, entry: FileEntry) -> Iterator[tuple[str, dict[str, Any]]]:
+def _checked_lines(path: Path, entry: FileEntry, *, every_line: bool) -> Iterator[tuple[str, dict[str, Any]]]:
     text = _read(path)
     lines = text.splitlines()
     # Hashes of single lines, which take most of the time of reading, tell where a file was damaged that is not as captured.
@@ -189,7 +191,7 @@ def _checked_lines(path: Path, entry: FileEntry) -> Iterator[tuple[str, dict[str
             name = line["id"]
         except _NO_LINE as error:
             raise _no_line(where, error) from None
-        if not untouched and content_hash(line) != claimed:
+        if (every_line or not untouched) and content_hash(line) != claimed:
             raise CorpusError(f"{where}: {name} was edited after capture (its hash does not match); restore it or capture again")
         yield where, line
     if not untouched:

@@ -35,7 +35,7 @@ def command(
             typer.echo(f"{INDEX_NAME}: {error}", err=True)
     for release in releases:
         try:
-            found = load_corpus(release, corpus)
+            found = load_corpus(release, corpus, every_line=True)
         except CorpusError as error:
             problems += 1
             typer.echo(f"{release}: {error}", err=True)

@@ -6,10 +6,11 @@ import shutil
 
 import pytest
 
-from fixturegen.corpus import captured_releases, corpus_root
+from fixturegen.corpus import captured_releases, corpus_root, load_corpus, write_corpus
 from fixturegen.errors import CorpusError
 from fixturegen.manifest import Manifest
 from fixturegen.vector import content_hash
+from wire.release import Release
 
 
 def flip(path, offset, bit=0):
@@ -270,3 +271,12 @@ def test_a_flipped_bit_in_a_captured_line_is_found_by_file_and_line(tmp_path, lo
     path = folder / "encode_request.jsonl"
     flip_after(path, b'"hex": "', line=20)
     assert f"{path}:20: lm.request.encode." in refusal(load, release)
+
+
+def test_a_line_whose_hash_is_not_its_own_is_found_where_every_line_is_checked(manifest, corpus_lines, tmp_path):
+    first, *others = corpus_lines["format_key.jsonl"]
+    write_corpus(manifest, {**corpus_lines, "format_key.jsonl": [{**first, "hash": "0" * 16}, *others]}, tmp_path)
+    release = Release.parse("0.5.6")
+    assert load_corpus(release, tmp_path)
+    with pytest.raises(CorpusError, match=r"format_key\.jsonl:1: lm\.key\.format\.plain was edited after capture"):
+        load_corpus(release, tmp_path, every_line=True)
