@@ -7,7 +7,6 @@ import fcntl
 import io
 import os
 import sys
-import tempfile
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -26,7 +25,15 @@ from harness.matrix import case_id, cell_of, collectors
 from harness.plugin import DEADLINE, EXAMPLES
 from harness.requirements import load_requirements
 from harness.targets import LiveServers
-from harness.usage import UsageError, parse_address, parse_effort, parse_releases, parse_runtime, parse_targets
+from harness.usage import (
+    UsageError,
+    parse_address,
+    parse_effort,
+    parse_releases,
+    parse_runtime,
+    parse_targets,
+    require_writable,
+)
 from harness.workers import WorkerFault, Workers
 from reports.junit import write_junit
 from reports.progress import RunProgress, run_progress
@@ -90,7 +97,7 @@ def run_matrix(options: RunOptions) -> ExitCode:
     parse_effort(options.examples, options.deadline)
     for release in releases:
         load_corpus(release)
-    _require_writable(options.folder)
+    _require_room_for_results(options.folder)
     open_client(options.client).stop()
     if "live" in targets and options.live is None:
         _prepare(options.runtime, releases)
@@ -128,14 +135,9 @@ def _judge(options: RunOptions) -> ExitCode:
         return results.exit_code
 
 
-def _require_writable(folder: Path) -> None:
+def _require_room_for_results(folder: Path) -> None:
     """Find out before the run, not after it."""
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryFile(dir=folder):
-            pass
-    except OSError as error:
-        raise UsageError(f"cannot write results to {folder}: {error.strerror}; name another folder with --out") from None
+    require_writable(folder, "results")
     for name in (RESULTS, JUNIT):
         if (folder / name).is_dir():
             raise UsageError(f"cannot write {folder / name}: it is a folder; name another one with --out")

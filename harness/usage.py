@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import tempfile
 from collections.abc import Sequence
+from pathlib import Path
 
 from fixturegen.corpus import captured_releases
 from fixturegen.environment import RUNTIMES
@@ -14,6 +16,20 @@ from wire.release import Release
 
 class UsageError(Exception):
     """What the user asked for makes no sense; the message says what to write instead."""
+
+
+def require_writable(folder: Path, what: str) -> None:
+    """Make a folder and write into it, so that work does not end with nowhere to keep its result; ``what`` names that.
+
+    Raises:
+        UsageError: it cannot be written.
+    """
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=folder):
+            pass
+    except OSError as error:
+        raise UsageError(f"cannot write {what} to {folder}: {error.strerror}; name another folder with --out") from None
 
 
 def parse_releases(text: str) -> list[Release]:

@@ -18,11 +18,16 @@ RECORDS = ("header", "case", "footer")
 
 
 @functools.cache
-def results_schema() -> dict[str, Any]:
-    """The JSON Schema of one line."""
-    text = (resources.files("reports") / "schemas" / f"results-v{SCHEMA_VERSION}.schema.json").read_text("utf-8")
+def schema_file(name: str, version: int) -> dict[str, Any]:
+    """The JSON Schema that is shipped for a version of a document."""
+    text = (resources.files("reports") / "schemas" / f"{name}-v{version}.schema.json").read_text("utf-8")
     schema: dict[str, Any] = json.loads(text)
     return schema
+
+
+def results_schema() -> dict[str, Any]:
+    """The JSON Schema of one line."""
+    return schema_file("results", SCHEMA_VERSION)
 
 
 def fault_in(line: object) -> str | None:

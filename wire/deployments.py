@@ -243,8 +243,11 @@ def deployment_chunks(
     chunk_size: int = 256,
     save_unfull_chunk: bool | None = None,
     skip: int = 0,
+    address_of_none: int | None = None,
 ) -> list[Chunk]:
     """The chunks of a token list with the hashes that a deployment gives them; see `wire.chunks.chunk_hashes`.
+
+    ``address_of_none`` is what ``hash(None)`` gives in the one process that is meant; without it the deployment's Python decides.
 
     Raises:
         EncodeError: the hashes differ from process to process, or one of the deployment's settings is none.
@@ -264,7 +267,7 @@ def deployment_chunks(
         returns=found.returns,
         save_unfull_chunk=save_unfull_chunk,
         skip=skip,
-        hash_of_none=hash_of_none(deployment.python),
+        hash_of_none=hash_of_none(deployment.python) if address_of_none is None else address_of_none,
     )
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import concurrent.futures
 import contextlib
 import json
-import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
@@ -22,7 +21,7 @@ from fixturegen.errors import CaptureError, CorpusError, EnvironmentUnavailable
 from fixturegen.index import missing_releases, offered_releases, write_index
 from harness.cli import options
 from harness.machine import at_once
-from harness.usage import UsageError, parse_runtime
+from harness.usage import UsageError, parse_runtime, require_writable
 from reports.verdict import ExitCode
 from wire.release import Release
 
@@ -81,7 +80,7 @@ def command(
     if not chosen:
         typer.echo(_document([], out) if form is Format.JSON else "the corpus has every release that the package index offers")
         return int(ExitCode.CONFORMANT)
-    _require_writable(out or corpus_root())
+    require_writable(out or corpus_root(), "the corpus")
     environment = open_environment(runtime_name)
     # What all captures need is built once; what is wrong with this one release is told when its turn comes.
     with contextlib.suppress(EnvironmentUnavailable):
@@ -109,16 +108,6 @@ def _chosen(words: Sequence[str], out: Path | None, *, again: bool) -> list[Rele
     if LATEST in words:
         return missing_releases(out)[-1:]
     return list(dict.fromkeys(Release.parse(text) for text in words))
-
-
-def _require_writable(folder: Path) -> None:
-    """Find out before minutes of work whether their result can be kept."""
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryFile(dir=folder):
-            pass
-    except OSError as error:
-        raise UsageError(f"cannot write the corpus to {folder}: {error.strerror}; name another folder with --out") from None
 
 
 def _capture_each(

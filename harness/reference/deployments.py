@@ -6,11 +6,10 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from harness.client import ClientError
 from harness.reference.chains import HASH_OF_NONE, check_chunk_size
 from harness.reference.values import hash_to_json, release_of, wire_errors
-from wire.chunks import chunk_hashes, chunk_keys
-from wire.deployments import Deployment, hashing, world_size_in_keys
+from wire.chunks import chunk_keys
+from wire.deployments import Deployment, deployment_chunks, hashing, world_size_in_keys
 from wire.keys import CacheKey
 
 Answer = dict[str, Any]
@@ -46,20 +45,17 @@ class DeploymentOperations:
         known = release_of(release)
         check_chunk_size(chunk_size)
         with wire_errors():
-            found = hashing(Deployment(known, vllm, algorithm, seed, kv_cache_utils))
-            if found.none_hash is None:
-                raise ClientError("refused", "without PYTHONHASHSEED each process starts from a random hash")
-            chunks = chunk_hashes(
-                known,
+            deployment = Deployment(known, vllm, algorithm, seed, kv_cache_utils)
+            chunks = deployment_chunks(
+                deployment,
                 tokens,
                 chunk_size=chunk_size,
-                algorithm=found.function,
-                none_hash=found.none_hash,
-                returns=found.returns,
                 save_unfull_chunk=save_unfull_chunk,
                 skip=skip,
-                hash_of_none=HASH_OF_NONE,
+                address_of_none=HASH_OF_NONE,
             )
+            none_hash = hashing(deployment).none_hash
+            assert none_hash is not None
             identity = CacheKey(
                 model,
                 world_size_in_keys(known, world_size, mla=mla, save_only_first_rank=save_only_first_rank),
@@ -75,4 +71,4 @@ class DeploymentOperations:
             {"start": chunk.start, "end": chunk.end, "key": key, "layers": [keys_of_layer[index] for keys_of_layer in by_layer]}
             for index, (chunk, key) in enumerate(zip(chunks, keys, strict=True))
         ]
-        return {"none_hash": hash_to_json(found.none_hash), "chunks": described}
+        return {"none_hash": hash_to_json(none_hash), "chunks": described}

@@ -2,24 +2,19 @@
 
 from __future__ import annotations
 
-import functools
-import json
-from importlib import resources
 from typing import Any, Final
 
 from reports.compat.grouping import client_groups, reasons, server_groups
 from reports.compat.model import PARTS, Cell, CompatResult, Evidence, Exchange, Finding
 from reports.compat.outcome import Grade
+from reports.schema import schema_file
 
 SCHEMA_VERSION: Final = 1
 
 
-@functools.cache
 def compat_schema() -> dict[str, Any]:
     """The JSON Schema of the document."""
-    text = (resources.files("reports") / "schemas" / f"compat-v{SCHEMA_VERSION}.schema.json").read_text("utf-8")
-    schema: dict[str, Any] = json.loads(text)
-    return schema
+    return schema_file("compat", SCHEMA_VERSION)
 
 
 def to_json(result: CompatResult) -> dict[str, Any]:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
-from importlib import resources
 from typing import Any, Final
 
 from reports.drift.claims import Concern
 from reports.drift.history import History
 from reports.drift.model import Change, Drift, Levels, Role, Side
+from reports.schema import schema_file
 
 VERSION: Final = 1
 
@@ -47,9 +47,7 @@ def document_text(document: dict[str, Any]) -> str:
 
 def drift_schema() -> dict[str, Any]:
     """The JSON Schema of both documents."""
-    text = (resources.files("reports") / "schemas" / f"drift-v{VERSION}.schema.json").read_text("utf-8")
-    schema: dict[str, Any] = json.loads(text)
-    return schema
+    return schema_file("drift", VERSION)
 
 
 def _drift(drift: Drift) -> dict[str, Any]:
