@@ -51,8 +51,8 @@ class Journal:
         self._retained: deque[SeenPayload] = deque()
         self._retained_bytes = 0
 
-    def open_connection(self, peer: str) -> int:
-        """Note a new connection.
+    def open_connection(self, peer: str, faults: tuple[str, ...] = ()) -> int:
+        """Note a new connection, and the faults that it met at the door.
 
         Returns:
             Its number, from 1.
@@ -60,7 +60,7 @@ class Journal:
         with self._changed:
             self._connection_count += 1
             number = self._connection_count
-            self._open[number] = ConnectionRecord(number, peer, time.monotonic())
+            self._open[number] = ConnectionRecord(number, peer, time.monotonic(), faults=faults)
         self.tell()
         return number
 

@@ -23,8 +23,8 @@ from harness.requirements import RequirementError
 from harness.runner import BrokenCases
 from harness.usage import UsageError
 from harness.version import TOOL_VERSION
+from mockserver.door import PortInUseError, RemoteHostError
 from mockserver.faults import FaultSpecError, NotApplicableError
-from mockserver.listener import PortInUseError, RemoteHostError
 from reports.results import ResultsError
 from reports.verdict import ExitCode
 from wire.errors import WireError

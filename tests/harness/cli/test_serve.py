@@ -76,5 +76,5 @@ def test_it_says_that_a_release_is_not_known(start):
 def test_it_lists_its_faults(command):
     ended = command("serve", "--faults")
     assert ended.code == 0
-    for name in ("segments:sizes=...", "delay:seconds=...", "stall[:bytes=0]", "close-after:bytes=...[,reset=False]"):
+    for name in ("segments:sizes=...", "delay:seconds=...", "stall[:bytes=0]", "close-after:bytes=...[,reset=false]"):
         assert f"\n{name}" in f"\n{ended.out}"
