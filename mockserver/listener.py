@@ -96,14 +96,19 @@ class Listener:
         try:
             while not self._stopping.is_set():
                 asked = self._asked
-                welcome = self._welcome()
-                self._door.become(welcome.door)
+                welcome = self._prepare()
                 self._settle(asked)
                 if self._arrives() and not self._news_within(welcome.wait):
                     self._take(welcome.faults)
         finally:
             self._door.close()
             self._settle(self._asked)
+
+    def _prepare(self) -> Welcome:
+        """Bring the port into the state in which the next connection meets it."""
+        welcome = self._welcome()
+        self._door.become(welcome.door)
+        return welcome
 
     def _settle(self, asked: int) -> None:
         if asked > self._done:
@@ -152,6 +157,7 @@ class Listener:
                 self._served = [pair for pair in self._served if pair[0].is_alive()]
                 self._reap_at = max(64, 2 * len(self._served))
             serve = self._admit(connection, faults)
+            self._prepare()  # before this connection can tell anybody that it was accepted
             thread = threading.Thread(target=_run, args=(serve, connection), name=f"{self._name}-{peer}", daemon=True)
             thread.start()
             self._served.append((thread, connection))
