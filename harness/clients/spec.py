@@ -1,4 +1,4 @@
-"""Client specifications, as users write them: ``reference``, ``python:...``, ``stdio:...``."""
+"""Client specifications, as users write them: ``reference``, ``python:...``, ``stdio:...``, ``mutant:...``."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from harness.clients.inprocess import InProcessSession
 from harness.clients.session import ClientSession
 from harness.clients.stdio import StdioSession
 
-_FORMS: Final = "reference, python:package.module:Class, stdio:COMMAND ..."
-_LATER: Final = ("mutant", "docker", "lmcache")
+_FORMS: Final = "reference, python:package.module:Class, stdio:COMMAND ..., mutant:NAME"
+_LATER: Final = ("docker", "lmcache")
 
 
 def open_client(spec: str, *, budget: Budget | None = None, scratch_parent: Path | None = None) -> ClientSession:
@@ -32,6 +32,10 @@ def open_client(spec: str, *, budget: Budget | None = None, scratch_parent: Path
         return InProcessSession(load_factory("reference"), budget=budget, scratch_parent=scratch_parent)
     if kind == "python":
         return InProcessSession(load_factory(rest), budget=budget, scratch_parent=scratch_parent)
+    if kind == "mutant":
+        from harness.mutants.mutant import find_mutant
+
+        return InProcessSession(find_mutant(rest).make, budget=budget, scratch_parent=scratch_parent)
     if kind == "stdio":
         return StdioSession(parse_command(rest), budget=budget, scratch_parent=scratch_parent)
     raise ClientUnavailable(f"{spec!r} is no client specification; write one of: {_FORMS}{_suggestion(spec)}")
@@ -39,7 +43,7 @@ def open_client(spec: str, *, budget: Budget | None = None, scratch_parent: Path
 
 def runs_inside(spec: str) -> bool:
     """Whether a client runs inside the process that opens it, so that what kills the one kills the other."""
-    return spec.strip().partition(":")[0] in {"reference", "python"}
+    return spec.strip().partition(":")[0] in {"reference", "python", "mutant"}
 
 
 def parse_command(text: str) -> list[str]:

@@ -17,7 +17,7 @@ def sentence(spec):
     return message
 
 
-@pytest.mark.parametrize("spec", ["mutant:short-header", "docker:image", "lmcache:0.5.6"])
+@pytest.mark.parametrize("spec", ["docker:image", "lmcache:0.5.6"])
 def test_forms_of_a_later_version_say_so(spec):
     assert "not available in this version" in sentence(spec)
 
@@ -88,3 +88,16 @@ def test_the_reference_client_opens():
     session = open_client("reference", budget=Budget())
     assert session.description.name == "lmconform reference client"
     session.stop()
+
+
+def test_a_mutant_is_a_client_by_its_name():
+    session = open_client("mutant:key-cut-to-the-field")
+    try:
+        assert session.description.name == "lmconform reference client"
+    finally:
+        session.stop()
+
+
+def test_a_mutant_that_does_not_exist_is_named_with_the_nearest_one():
+    with pytest.raises(ClientUnavailable, match="did you mean key-cut-to-the-field"):
+        open_client("mutant:key-cut-to-a-field")
