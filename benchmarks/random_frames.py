@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import gc
 import json
 import multiprocessing
 import random
@@ -40,7 +41,10 @@ _LARGEST: Final = 4096
 _RECENT: Final = 2000
 """Exchanges that the journal of the mock remembers."""
 _MOST_GROWTH: Final = 32 << 20
-"""Bytes by which the memory of the mock may differ between the first tenth of the frames and the end."""
+"""Bytes by which the memory of the mock may differ between the first tenth of the frames and the end: what is free in it is
+scattered, and is not given back."""
+_MOST_OBJECTS: Final = 150_000
+"""Blocks of memory by which what is in use may differ; its journal and its caches, when full, have about as many."""
 
 
 @dataclass(frozen=True)
@@ -50,14 +54,16 @@ class Resources:
     resident_bytes: int
     threads: int
     descriptors: int
+    blocks: int
+    """Blocks of memory that Python objects use."""
 
     @classmethod
-    def of(cls, pid: int) -> Resources:
-        """Of a process of this machine."""
+    def of(cls, pid: int, blocks: int) -> Resources:
+        """Of a process of this machine, which counted its blocks itself."""
         process = Path(f"/proc/{pid}")
         status = dict(line.split(":", 1) for line in (process / "status").read_text().splitlines())
         resident = int(status["VmRSS"].split()[0]) * 1024
-        return cls(resident, int(status["Threads"]), len(list((process / "fd").iterdir())))
+        return cls(resident, int(status["Threads"]), len(list((process / "fd").iterdir())), blocks)
 
 
 @dataclass
@@ -99,14 +105,14 @@ def run(release: Release, frames: int, seed: int, senders: int = 4) -> Findings:
             for sent, opened in _in_threads(release, address, part, [f"{seed} {number} {sender}" for sender in range(senders)]):
                 findings.frames += sent
                 findings.connections += opened
-            _ask(pipe, "quiet")
+            answer = _ask(pipe)
             if not number:
-                findings.warm = Resources.of(pid)
-        findings.after = Resources.of(pid)
+                findings.warm = Resources.of(pid, answer.blocks)
+        findings.after = Resources.of(pid, answer.blocks)
         findings.seconds = time.monotonic() - began
         findings.checks = bystander.stop()
-        findings.exchanges, defects = _ask(pipe, "defects")
-    findings.failures = (*bystander.failures, *defects, *_growth(findings))
+        findings.exchanges = answer.exchanges
+    findings.failures = (*bystander.failures, *answer.defects, *_growth(findings))
     return findings
 
 
@@ -116,12 +122,24 @@ def _growth(findings: Findings) -> Iterator[str]:
     assert after is not None
     if after.resident_bytes - warm.resident_bytes > _MOST_GROWTH:
         yield f"the mock grew from {warm.resident_bytes >> 20} to {after.resident_bytes >> 20} MiB"
+    if after.blocks - warm.blocks > _MOST_OBJECTS:
+        yield f"the mock used {warm.blocks} blocks of memory, and {after.blocks} at the end"
     if after.threads > warm.threads:
         yield f"the mock has {after.threads} threads, {warm.threads} before"
     if after.descriptors > warm.descriptors:
         yield f"the mock has {after.descriptors} descriptors, {warm.descriptors} before"
     if not findings.checks:
         yield "the well-behaved client never got to check a value"
+
+
+@dataclass(frozen=True)
+class _Answer:
+    """What the process of the mock knows of itself."""
+
+    exchanges: int
+    blocks: int
+    defects: tuple[str, ...]
+    """Threads that died."""
 
 
 class _Bystander:
@@ -315,10 +333,10 @@ def _serve(release: str, pipe: Pipe) -> None:
         pipe.send(server.address)
         defects: list[str] = []
         threading.excepthook = lambda failed: defects.append(f"a thread of the mock died: {failed.exc_value!r}")
-        while (question := pipe.recv()) != "stop":
-            if question == "quiet":
-                _wait_for_threads()
-            pipe.send((server.journal.exchange_count, tuple(defects)))
+        while pipe.recv() == "quiet":
+            _wait_for_threads()
+            gc.collect()
+            pipe.send(_Answer(server.journal.exchange_count, sys.getallocatedblocks(), tuple(defects)))
 
 
 def _wait_for_threads() -> None:
@@ -328,10 +346,10 @@ def _wait_for_threads() -> None:
         time.sleep(0.01)
 
 
-def _ask(pipe: Pipe, question: str) -> tuple[int, tuple[str, ...]]:
-    """How many exchanges there were, and what died; asked for ``quiet``, once no connection but the bystander's is left."""
-    pipe.send(question)
-    answer: tuple[int, tuple[str, ...]] = pipe.recv()
+def _ask(pipe: Pipe) -> _Answer:
+    """What the mock says of itself, once no connection but the bystander's is left."""
+    pipe.send("quiet")
+    answer: _Answer = pipe.recv()
     return answer
 
 
@@ -362,6 +380,7 @@ def in_words(findings: Findings) -> str:
         f"{findings.frames} frames on {findings.connections} connections in {speed}, {how}",
         f"the mock:  {findings.exchanges} exchanges; a frame behind one that is refused, or inside a payload, is none",
         f"           {warm.resident_bytes / 2**20:.1f} MiB after a tenth, {after.resident_bytes / 2**20:.1f} MiB at the end",
+        f"           {warm.blocks} blocks of memory in use, then {after.blocks}",
         f"           {warm.threads} threads, then {after.threads}; {warm.descriptors} descriptors, then {after.descriptors}",
         f"beside it: {findings.checks} values stored and loaded by a well-behaved client",
         *(f"WRONG: {failure}" for failure in findings.failures),

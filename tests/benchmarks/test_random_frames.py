@@ -49,7 +49,7 @@ def test_some_frames_are_refused_and_most_are_not():
 
 
 def findings(**changes):
-    held = Resources(30 << 20, 3, 11)
+    held = Resources(30 << 20, 3, 11, 100_000)
     made = random_frames.Findings("0.5.6", 1, frames=10, checks=5, warm=held, after=Resources(**{**vars(held), **changes}))
     return tuple(random_frames._growth(made))
 
@@ -58,6 +58,7 @@ def findings(**changes):
     ("changes", "words"),
     [
         ({"resident_bytes": 70 << 20}, "grew from 30 to 70 MiB"),
+        ({"blocks": 300_000}, "300000 at the end"),
         ({"threads": 4}, "4 threads"),
         ({"descriptors": 12}, "12 descriptors"),
     ],
@@ -80,7 +81,7 @@ def test_a_thread_that_dies_is_told_and_ends_it_with_1(capsys, monkeypatch):
         random_frames,
         "run",
         lambda *_: random_frames.Findings(
-            "0.5.6", 1, warm=Resources(1, 1, 1), after=Resources(1, 1, 1), failures=("a thread of the mock died",)
+            "0.5.6", 1, warm=Resources(1, 1, 1, 1), after=Resources(1, 1, 1, 1), failures=("a thread of the mock died",)
         ),
     )
     assert main(["--frames", "10"]) == 1
