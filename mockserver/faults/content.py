@@ -73,7 +73,7 @@ class FlipBit(ReplyFault):
     example: ClassVar[str] = "flip-bit:at=field:shape1,bit=3"
     stands_for: ClassVar[str] = (
         "Memory that fails, a DMA engine that loses a bit, or a network card whose checksum offload lies: rare on one machine, "
-        "weekly in a fleet. The wire has no checksum, so a flipped bit of the payload cannot be noticed; one in the header can "
+        "and not in a fleet. The wire has no checksum, so a flipped bit of the payload cannot be noticed; one in the header can "
         "wherever the client compares the field with what it expects."
     )
 
