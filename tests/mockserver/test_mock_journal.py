@@ -8,6 +8,7 @@ import threading
 import pytest
 
 from mockserver.endings import Ending
+from mockserver.faults import parse_plan
 from mockserver.journal import Journal
 from mockserver.payloads import SeenPayload
 from mockserver.records import RunningExchange
@@ -168,3 +169,24 @@ def test_a_digest_can_be_asked_for_by_many_threads():
     for thread in threads:
         thread.join()
     assert digests == [hashlib.sha256(bytes(1 << 20)).hexdigest()] * 8
+
+
+def test_a_connection_is_gone_once_its_socket_is_closed_and_not_when_its_end_is_noted():
+    journal = Journal()
+    number = journal.open_connection("peer")
+    assert not journal.is_gone(number)
+    journal.close_connection(number, Ending("peer closed"))
+    assert not journal.is_gone(number)
+    journal.let_go(number)
+    assert journal.is_gone(number)
+    assert not journal.is_gone(number + 1)
+
+
+def test_the_peer_sees_the_end_when_its_connection_is_gone(start, dial):
+    server = start(faults=parse_plan(["close-between"]))
+    client = dial(server)
+    client.request("HEALTH")
+    client.reply()
+    server.journal.wait_for(lambda journal: journal.is_gone(1))
+    client.socket.setblocking(False)
+    assert client.socket.recv(1) == b""
