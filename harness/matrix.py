@@ -51,6 +51,9 @@ TOPICS: Final = (
     "lm.identity",
     "lm.connection",
     "lm.broken",
+    "lm.counterexamples",
+    "lm.fuzz",
+    "lm.machine",
     "servers",
 )
 """In the order in which one builds on the other: the first failure that is shown is the one to repair first."""
