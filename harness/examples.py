@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import functools
 import hashlib
-import json
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -12,7 +11,6 @@ from typing import TYPE_CHECKING, Any, Final
 
 from harness.client import ClientFailure
 from harness.failure import CaseFailure, TargetUnavailable, UnsupportedByClient
-from reports.plain import JsonObject
 
 if TYPE_CHECKING:
     from hypothesis import settings
@@ -130,9 +128,3 @@ class _Guard:
                 raise self._failure from None
 
         return check
-
-
-def kept_as(failure: CaseFailure, vector: JsonObject) -> CaseFailure:
-    """The same failure, which tells the example that shows it as a line for the folder of counterexamples."""
-    line = json.dumps(vector, ensure_ascii=True, separators=(", ", ": "))
-    return type(failure)(replace(failure.diagnosis, counterexample=line))

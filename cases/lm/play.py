@@ -10,11 +10,11 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
+from cases.lm.counterexamples import kept_as
 from cases.lm.steps import SHORT_MS, asked
 from harness.captures import patterned
 from harness.client import Answer, Error, Miss, Ok
 from harness.conversation import Request, answers
-from harness.examples import kept_as
 from harness.failure import CaseFailure
 from harness.judge import Judge, in_words
 from harness.subject import Subject
@@ -95,7 +95,7 @@ class Play:
         try:
             do(step)
         except CaseFailure as failure:
-            raise kept_as(failure, {**_about(failure, self._profile), "program": list(self.steps)}) from None
+            raise kept_as(failure, self._profile, {"outcome": ["as stored"], "program": list(self.steps)}) from None
 
     def end(self) -> None:
         """Close the connections; whatever goes wrong here belongs to no step."""
@@ -260,7 +260,3 @@ def _fits(answer: Answer, value: Value | None, expect: Mapping[str, Any]) -> boo
     if isinstance(answer, Ok):
         return value is not None and value.payload == answer.values["payload"]
     return not isinstance(answer, Miss) or value is None or value.expect != expect
-
-
-def _about(failure: CaseFailure, profile: LmProfile) -> dict[str, Any]:
-    return {"id": "NAME-IT", "what": failure.diagnosis.summary, "releases": str(profile.release)}

@@ -113,6 +113,19 @@ def machine_of(release: Release, profile: LmProfile, server: Server) -> Callable
             """Another program stores something."""
             self.play.step({"do": "write", "key": key, "value": {**value, "seed": next(self.numbers)}})
 
+        @rule(on=CONNECTIONS, key=named, value=plain, fault=st.none() | SPOILED)
+        def overtake(self, on: int, key: dict[str, Any], value: dict[str, Any], fault: str | None) -> None:
+            """Load a value that another program replaces, before that or with a spoiled reply after it, and again at the end."""
+            self.put(on=on, key=key, value=value)
+            load = {"on": on, "key": key, "expect": value}
+            if fault is None or server.mock is None:
+                self.play.step({"do": "get", **load})
+                self.write(key=key, value=value)
+            else:
+                self.write(key=key, value=value)
+                self.play.step({"do": "fault", "ask": "get", "fault": fault, **load})
+            self.play.step({"do": "get", **load})
+
         @precondition(lambda _: server.mock is not None)
         @rule(on=CONNECTIONS, key=named, value=about, fault=SPOILED, ask=st.sampled_from(["get", "exist"]))
         def fault(self, on: int, key: dict[str, Any], value: dict[str, Any], fault: str, ask: str) -> None:
