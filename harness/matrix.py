@@ -49,6 +49,7 @@ TOPICS: Final = (
     "lm.roundtrip",
     "lm.segments",
     "lm.identity",
+    "lm.pairwise",
     "lm.connection",
     "lm.broken",
     "lm.counterexamples",
