@@ -22,11 +22,12 @@ from fixturegen.vector import content_hash
 from harness.case import CaseSpec, Cell, TargetName, case_name, spec_of, topic_of
 from harness.client import Budget, Session
 from harness.clients.spec import open_client
+from harness.examples import Examples
 from harness.judge import Judge, explained
-from harness.plugin import DEADLINE, EXAMPLES
+from harness.plugin import DEADLINE, EXAMPLES, SEED
 from harness.requirements import Requirement, load_requirements
 from harness.targets import LiveServers
-from harness.usage import UsageError, parse_address, parse_effort, parse_releases, parse_runtime, parse_targets
+from harness.usage import UsageError, parse_address, parse_effort, parse_releases, parse_runtime, parse_seed, parse_targets
 from harness.verdicts import verdict_of
 from harness.version import TOOL_VERSION
 from reports.diagnosis import Diagnosis
@@ -48,8 +49,12 @@ TOPICS: Final = (
     "lm.roundtrip",
     "lm.segments",
     "lm.identity",
+    "lm.pairwise",
     "lm.connection",
     "lm.broken",
+    "lm.counterexamples",
+    "lm.fuzz",
+    "lm.machine",
     "servers",
 )
 """In the order in which one builds on the other: the first failure that is shown is the one to repair first."""
@@ -122,6 +127,9 @@ class Matrix:
     live: LiveServers
     results: Path | None
     examples: int = EXAMPLES
+    seed: int = SEED
+    properties: bool = False
+    """Only the cases that draw examples."""
     budget: Budget = field(default_factory=lambda: Budget(call=DEADLINE))
     shrink: bool = True
     """Whether a property that fails looks for a smaller example to show."""
@@ -145,6 +153,7 @@ class Matrix:
                 address=parse_address(config.getoption("--live"), releases, targets),
             )
             examples, deadline = parse_effort(config.getoption("--examples"), config.getoption("--deadline"))
+            seed = parse_seed(config.getoption("--seed"))
         except UsageError as error:
             raise pytest.UsageError(str(error)) from None
         results = config.getoption("--results")
@@ -156,6 +165,8 @@ class Matrix:
             live=live,
             results=Path(results) if results else None,
             examples=examples,
+            seed=seed,
+            properties=config.getoption("--properties"),
             budget=Budget(call=deadline),
         )
 
@@ -174,12 +185,17 @@ class Matrix:
     def selects(self, item: pytest.Item) -> bool:
         """Whether an item has a cell and ``--only`` wants it."""
         cell = cell_of(item)
-        if cell is None:
+        if cell is None or (self.properties and "examples" not in item.fixturenames):  # type: ignore[attr-defined]  # functions
             return False
         identity = case_id(item, cell)
         matching = [pattern for pattern in self.only if matches(pattern, identity)]
         self._matched.update(matching)
         return bool(matching) or not self.only
+
+    def examples_of(self, function: str, cell: Cell) -> Examples:
+        """How a property is tried in one execution."""
+        count, asked = self.examples, self.examples != EXAMPLES
+        return Examples(count, self.seed, f"{function}[{cell.id}]", shrink=self.shrink, asked=asked)
 
     @property
     def unmatched(self) -> list[str]:
@@ -242,7 +258,7 @@ class Matrix:
             releases=tuple(str(release) for release in self.releases),
             targets=tuple(self.targets),
             command_line=tuple(sys.argv),
-            seed=0,
+            seed=self.seed,
             python=platform.python_version(),
             platform=platform.platform(),
             corpus=corpus_fingerprint(self.releases),
@@ -308,6 +324,8 @@ class Matrix:
             words += ["--runtime", self.live.runtime]
         if self.examples != EXAMPLES:
             words += ["--examples", str(self.examples)]
+        if self.seed != SEED:
+            words += ["--seed", str(self.seed)]
         if self.budget.call != DEADLINE:
             words += ["--deadline", f"{self.budget.call:g}"]
         return shlex.join([*words, "--only", identity])

@@ -13,6 +13,7 @@ import pytest
 if TYPE_CHECKING:
     from fixturegen.corpus import Corpus
     from harness.case import CaseSpec, Cell
+    from harness.examples import Examples
     from harness.judge import Judge
     from harness.matrix import Matrix
     from harness.subject import Subject
@@ -26,6 +27,7 @@ ERROR: Final = pytest.StashKey[BaseException]()
 SECONDS: Final = pytest.StashKey[float]()
 
 EXAMPLES: Final = 40
+SEED: Final = 0
 DEADLINE: Final = 15.0
 _DEFAULTS: Final[dict[str, Any]] = {
     "client": "reference",
@@ -36,6 +38,8 @@ _DEFAULTS: Final[dict[str, Any]] = {
     "runtime": "venv",
     "results": None,
     "examples": EXAMPLES,
+    "seed": SEED,
+    "properties": False,
     "deadline": DEADLINE,
 }
 
@@ -55,6 +59,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     add("runtime", "where live servers run: venv or docker (default: venv)")
     add("results", "write results.jsonl there", metavar="FILE")
     add("examples", f"hypothesis examples of each property (default: {EXAMPLES})", type=int)
+    add("seed", f"what the examples are drawn from (default: {SEED}, the same examples in every run)", type=int, metavar="NUMBER")
+    add("properties", "only the cases that draw examples", action="store_true")
     add("deadline", f"seconds after which a silent client hangs (default: {DEADLINE:g})", type=float, metavar="SECONDS")
 
 
@@ -232,23 +238,9 @@ def server(request: pytest.FixtureRequest, cell: Cell) -> Iterator[Server]:
 
 
 @pytest.fixture
-def examples(request: pytest.FixtureRequest) -> Any:
-    """Settings for a property: derandomized, without deadline, as many examples as were asked for."""
-    import platformdirs
-    from hypothesis import HealthCheck, Phase, settings
-    from hypothesis.configuration import set_hypothesis_home_dir
-
-    set_hypothesis_home_dir(platformdirs.user_cache_path("lmcache-conformance") / "hypothesis")
-    unwanted = set() if matrix_of(request.config).shrink else {Phase.shrink, Phase.explain}
-    return settings(
-        phases=[phase for phase in Phase if phase not in unwanted],
-        derandomize=True,
-        database=None,
-        deadline=None,
-        max_examples=request.config.getoption("--examples"),
-        report_multiple_bugs=False,
-        suppress_health_check=list(HealthCheck),
-    )
+def examples(request: pytest.FixtureRequest, cell: Cell) -> Examples:
+    """How properties are tried: as many examples as were asked for, of the seed of the run."""
+    return matrix_of(request.config).examples_of(request.function.__name__, cell)
 
 
 def _begin(config: pytest.Config) -> None:

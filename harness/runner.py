@@ -22,7 +22,7 @@ from harness.bare_pytest import bare_pytest
 from harness.case import case_name, spec_of, topic_of
 from harness.clients.spec import open_client
 from harness.matrix import case_id, cell_of, collectors
-from harness.plugin import DEADLINE, EXAMPLES
+from harness.plugin import DEADLINE, EXAMPLES, SEED
 from harness.requirements import load_requirements
 from harness.targets import LiveServers
 from harness.usage import (
@@ -31,6 +31,7 @@ from harness.usage import (
     parse_effort,
     parse_releases,
     parse_runtime,
+    parse_seed,
     parse_targets,
     require_writable,
 )
@@ -63,6 +64,10 @@ class RunOptions:
     runtime: str = "venv"
     folder: Path = Path("lmconform-results")
     examples: int = EXAMPLES
+    seed: int = SEED
+    """What examples are drawn from; the default gives the same in every run."""
+    properties: bool = False
+    """Only the cases that draw examples."""
     deadline: float = DEADLINE
     failures: int = 10
     jobs: int = 1
@@ -95,6 +100,7 @@ def run_matrix(options: RunOptions) -> ExitCode:
     if address is not None:
         LiveServers(address=address).get(releases[0])
     parse_effort(options.examples, options.deadline)
+    parse_seed(options.seed)
     for release in releases:
         load_corpus(release)
     _require_room_for_results(options.folder)
@@ -111,13 +117,16 @@ def _judge(options: RunOptions) -> ExitCode:
     arguments = [
         *("--client", options.client, "--lmcache", options.lmcache, "--target", options.target),
         *("--runtime", options.runtime),
-        *("--examples", str(options.examples), "--deadline", str(options.deadline)),
+        *("--examples", str(options.examples), "--seed", str(options.seed), "--deadline", str(options.deadline)),
+        *(("--properties",) if options.properties else ()),
         *(("--live", options.live) if options.live is not None else ()),
         *(word for pattern in options.only for word in ("--only", pattern)),
     ]
     workers = [Workers(options.jobs, arguments, at_once=not options.only)] if options.jobs > 1 else []
     with own_output() as output:
         console = make_console(output)
+        if options.seed != SEED:
+            console.print(f"examples are drawn from seed {options.seed}", highlight=False)
         reporter = _Reporter(console)
         status = bare_pytest([*arguments, "--results", str(path)], reporter, *workers)
         if reporter.errors:

@@ -126,6 +126,8 @@ class Diagnosis:
     conformant_answer: str | None = None
     provenance: str | None = None
     """Where the expected value comes from: release, vector, wheel digest, upstream module."""
+    counterexample: str | None = None
+    """The smallest example of a property that was found to fail, as a JSON line that can be kept and replayed."""
     rerun: str | None = None
     """The command that runs just this case again."""
     client_stderr: str | None = None

@@ -2,12 +2,13 @@
 
 from collections.abc import Sequence
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from cases.lm.steps import stored
 from harness.case import MOCK, Variant, case, parameters
 from harness.client import Ok
+from harness.examples import Examples
 from harness.judge import Judge
 from harness.subject import Subject
 from harness.targets import Server
@@ -72,7 +73,7 @@ def test_slow_reply(client: Subject, judge: Judge, server: Server, keys: Keys, p
 
 @case("LM-REPLY-003", "LM-GET-002", targets=MOCK, needs=LOADING)
 def test_any_segmentation(
-    client: Subject, judge: Judge, server: Server, keys: Keys, profile: LmProfile, examples: settings
+    client: Subject, judge: Judge, server: Server, keys: Keys, profile: LmProfile, examples: Examples
 ) -> None:
     """Random segmentations never change a result."""
     connection, value = stored(client, server, keys, profile)

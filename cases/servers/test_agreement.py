@@ -1,10 +1,11 @@
 """Mock against live: the same random conversation with both, answer by answer."""
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from harness.case import case
 from harness.conversation import Request, answers
+from harness.examples import Examples
 from harness.failure import MockDriftFailure
 from harness.judge import Judge
 from harness.targets import Server, mock_server
@@ -15,7 +16,7 @@ COMMANDS = st.sampled_from(["PUT", "GET", "EXIST", "HEALTH", "LIST"])
 
 
 @case("LM-SRV-001", "LM-SRV-002", "LM-SRV-003", "LM-SRV-004", "LM-SRV-011", targets=("live",), judges="server")
-def test_mock_equals_live(judge: Judge, server: Server, release: Release, keys: Keys, examples: settings) -> None:
+def test_mock_equals_live(judge: Judge, server: Server, release: Release, keys: Keys, examples: Examples) -> None:
     """The mock and the real server give the same bytes to the same requests, whatever their order."""
     numbers = iter(range(1 << 30))
 

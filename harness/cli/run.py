@@ -8,8 +8,9 @@ from typing import Annotated
 import typer
 
 from harness.cli import options
-from harness.plugin import DEADLINE, EXAMPLES
+from harness.plugin import DEADLINE, EXAMPLES, SEED
 from harness.runner import RunOptions, run_matrix
+from harness.usage import read_seed
 from harness.workers import default_jobs
 
 DEFAULT_FOLDER = Path("lmconform-results")
@@ -34,6 +35,16 @@ def command(
     runtime: options.Runtime = "venv",
     out: Annotated[Path, typer.Option("--out", help="Folder for results.jsonl and junit.xml.")] = DEFAULT_FOLDER,
     examples: Annotated[int, typer.Option("--examples", min=1, help="Examples of each property.")] = EXAMPLES,
+    seed: Annotated[
+        str,
+        typer.Option(
+            "--seed",
+            metavar="NUMBER",
+            help="What the examples are drawn from; the default gives the same examples in every run, and random another "
+            "number each time, which the results name.",
+        ),
+    ] = str(SEED),
+    properties: Annotated[bool, typer.Option("--properties", help="Only the cases that draw examples.")] = False,
     deadline: Annotated[
         float, typer.Option("--deadline", metavar="SECONDS", help="How long a call may take before the client hangs.")
     ] = DEADLINE,
@@ -58,6 +69,8 @@ def command(
                 runtime=runtime,
                 folder=out,
                 examples=examples,
+                seed=read_seed(seed),
+                properties=properties,
                 deadline=deadline,
                 failures=failures,
                 jobs=jobs or default_jobs(),

@@ -1,0 +1,208 @@
+"""Identity exhaustively: every pair of disagreements at once, in keys and in descriptions, and any two of either."""
+
+import itertools
+import struct
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from allpairspy import AllPairs
+from hypothesis import given
+from hypothesis import strategies as st
+
+from cases.lm.play import Play, Step
+from cases.lm.replies import Spoken, exchange
+from cases.lm.steps import SHORT_MS, in_step
+from harness.case import MOCK, SERVERS, case
+from harness.examples import Examples
+from harness.judge import Judge
+from harness.peer import scripted_peer
+from harness.subject import Subject
+from harness.targets import Server
+from harness.values import Keys, sample
+from wire.keys import KEY_GRAMMARS
+from wire.lm.profile import LmProfile
+from wire.release import Release
+
+IDENTITY = ("LM-ID-001", "LM-ID-002", "LM-ID-003", "LM-ID-004", "LM-ID-005")
+DESCRIPTION = ("LM-ID-006", "LM-ID-007", "LM-ID-008", "LM-ID-009", "LM-CONN-003")
+NEEDS = ("connect", "put", "get", "exist")
+FEW = 12
+NUMBER = 0x1A2B3C4D5E6F7081
+Start = Callable[[], Play]
+
+
+@case(*IDENTITY, targets=SERVERS, needs=NEEDS)
+def test_keys(client: Subject, judge: Judge, server: Server, keys: Keys, profile: LmProfile, release: Release) -> None:
+    """A value is found under its own key only, whichever two parts of the key differ together and in whatever way."""
+    plays = starts(client, judge, server, keys, profile)
+    for row in pairwise(parts(release)):
+        stored, asked = ({name: pair[side] for name, pair in row.items()} for side in (0, 1))
+        meet(plays(), stored, asked, [sample(profile).expect] * 2)
+
+
+@case(*IDENTITY, targets=SERVERS, needs=NEEDS)
+def test_any_two_keys(
+    client: Subject, judge: Judge, server: Server, keys: Keys, profile: LmProfile, release: Release, examples: Examples
+) -> None:
+    """A value is found under its own key only, whatever the other key is."""
+    plays = starts(client, judge, server, keys, profile)
+    drawn = st.fixed_dictionaries(
+        {name: st.sampled_from(list(itertools.chain(*pairs))) for name, pairs in parts(release).items()}
+        | {"hash": st.integers(-(2**66), 2**66) | st.integers(-20, 20), "model": st.text("a1/-%", max_size=3)}
+    )
+
+    @examples.costly(FEW)
+    @given(drawn, drawn, st.sets(st.sampled_from(sorted(parts(release))), max_size=2))
+    def check(one: Step, other: Step, differing: set[str]) -> None:
+        near = {name: (other if name in differing else one)[name] for name in one}
+        meet(plays(), one, near, [sample(profile).expect] * 2)
+
+    check()
+
+
+@case("LM-ID-005", "LM-CONN-003", targets=MOCK, releases="up to 0.3.13", needs=NEEDS)
+def test_layer_that_servers_drop(client: Subject, judge: Judge, server: Server, keys: Keys, profile: LmProfile) -> None:
+    """A get of one layer, at which servers of these releases close, gives no value of the whole chunk."""
+    connection, value = client.connect(server, timeout_ms=SHORT_MS), sample(profile)
+    client.ok("put", connection=connection, key=keys(), **value.stored)
+    client.ok("exist", connection=connection, key=keys())
+    answer = client.call("get", connection=connection, key=keys(layer=3), expect=value.expect)
+    judge.not_ok("get", answer, because="a layer is not the whole chunk", kinds=("connection", "refused", "protocol"), miss=True)
+    in_step(client, judge, connection, keys)
+
+
+@case(*DESCRIPTION, targets=SERVERS, needs=NEEDS)
+def test_descriptions(client: Subject, judge: Judge, server: Server, keys: Keys, profile: LmProfile) -> None:
+    """A value that was really stored as something else, of as many bytes or of others, is not handed out as the expected one."""
+    plays = starts(client, judge, server, keys, profile)
+    for row in pairwise(descriptions(profile)):
+        one, other = ({name: pair[side] for name, pair in row.items()} for side in (0, 1))
+        meet(plays(), {}, {}, [one, other])
+
+
+@case(*DESCRIPTION, targets=SERVERS, needs=NEEDS)
+def test_any_two_descriptions(
+    client: Subject, judge: Judge, server: Server, keys: Keys, profile: LmProfile, examples: Examples
+) -> None:
+    """A value is handed out as what it was stored as, and as nothing else."""
+    plays = starts(client, judge, server, keys, profile)
+    known = descriptions(profile)
+    named = {name: st.sampled_from([*dict.fromkeys(itertools.chain(*known[name]))]) for name in ("format", "dtype")}
+    shapes = st.lists(st.integers(1, 4), min_size=1 if profile.short_shapes else 4, max_size=4)
+    drawn = st.fixed_dictionaries({**named, "shape": shapes})
+
+    @examples.costly(FEW)
+    @given(drawn, drawn, st.sets(st.sampled_from(["format", "dtype", "shape"]), max_size=2), st.randoms(use_true_random=False))
+    def check(one: Step, other: Step, differing: set[str], order: Any) -> None:
+        near = {name: (other if name in differing else one)[name] for name in one}
+        if "shape" in differing and order.random() < 0.5:
+            near["shape"] = order.sample(one["shape"], len(one["shape"]))
+        meet(plays(), {}, {}, [one, near])
+
+    check()
+
+
+@case(*DESCRIPTION, targets=MOCK, needs=("connect", "get", "exist"))
+def test_headers(client: Subject, judge: Judge, keys: Keys, profile: LmProfile) -> None:
+    """A reply header that is wrong in two fields at once yields no value, and the connection is in step or closed."""
+    value = sample(profile)
+    shape = list(value.shape)
+    fields: dict[str, list[Any]] = {
+        "length": [256, 128, 257, 0, -1, 2**31 - 1],
+        "format": [1, 2, 4, 6, 0, 99],
+        "dtype": [2, 1, 3, 4, 6, 0, 77],
+        "shape": [shape, [2, 4, 2, 8], [1, 4, 4, 8], [2, 2, 4, 0], [2, -2, -4, 8], [2, 2, 4, 16]],
+        **({"location": [0, 1, 9]} if profile.has_location else {}),
+    }
+    with scripted_peer(profile) as peer:
+        for row in pairwise(fields):
+            numbers = {"code": 200, **row, **{f"shape{index}": dim for index, dim in enumerate(row["shape"])}}
+            header = struct.pack(f"<{len(profile.header.reply)}i", *(numbers[name] for name in profile.header.reply))
+            spoken = Spoken("get", value.expect, header + value.payload, "close" if row["length"] > 256 else "silence")
+            exchange(client, judge, peer, keys, profile, spoken, len(value.payload))
+
+
+def meet(play: Play, one: Step, other: Step, descriptions: list[Step]) -> None:
+    """Store under one key and look under the other, then store there too, and find both; or the same key as two things."""
+    first, second = descriptions
+    load = {"do": "get", "on": 0}
+    play.step({"do": "put", "on": 0, "key": one, "value": {**first, "seed": 1}})
+    play.step({"do": "exist", "on": 0, "key": one})
+    play.step({"do": "exist", "on": 0, "key": other})
+    play.step({**load, "key": other, "expect": second})
+    play.step({**load, "key": one, "expect": first})
+    play.step({"do": "put", "on": 0, "key": other, "value": {**second, "seed": 2}})
+    play.step({**load, "key": one, "expect": first})
+    play.step({**load, "key": other, "expect": second})
+    play.end()
+
+
+def starts(client: Subject, judge: Judge, server: Server, keys: Keys, profile: LmProfile) -> Start:
+    """Makes plays that have nothing to do with each other."""
+    numbers = itertools.count(1)
+    return lambda: Play(client, judge, server, keys, profile, f"{keys.model}/{next(numbers)}")
+
+
+def pairwise(factors: dict[str, list[Any]]) -> Iterable[dict[str, Any]]:
+    """Rows in which every two values of two factors meet at least once; the same rows each time."""
+    return [dict(zip(factors, row, strict=True)) for row in AllPairs(list(factors.values()))]
+
+
+def parts(release: Release) -> dict[str, list[tuple[Any, Any]]]:
+    """For each part of a key that the release can tell apart: what it is when a value is stored, and when it is asked for."""
+    grammar = KEY_GRAMMARS[release]
+    low = (NUMBER, NUMBER & 0xFFFFFFFF)
+    found: dict[str, list[tuple[Any, Any]]] = {
+        "model": [("", ""), ("", "-instruct"), ("1", "11")],
+        "world_size": [(1, 1), (1, 2), (11, 1), (2, 1)],
+        "worker_id": [(0, 0), (0, 1), (1, 0), (1, 11)],
+        "hash": [(NUMBER, NUMBER), (NUMBER, -NUMBER), (NUMBER, NUMBER + 2**64), low, (-1, 2**64 - 1), (10, 16)],
+    }
+    if grammar.hash_style == "text":
+        found["hash"].append(("00ab", "ab"))
+    if grammar.dtype_names is not None:
+        found["dtype"] = [
+            ("bfloat16", "bfloat16"),
+            ("bfloat16", "float16"),
+            ("uint8", "int8"),
+            ("float8_e4m3fn", "float8_e5m2"),
+        ]
+    if grammar.server_layers:
+        found["layer"] = [(None, None), (0, 1), (1, 0), (1, 11), (None, 0), (2, None)]
+    if grammar.tags:
+        one, both = [["a", "1"]], [["a", "1"], ["b", "2"]]
+        found["tags"] = [([], []), ([], one), (one, [["a", "2"]]), (both, one), (one, [["b", "1"]])]
+        if not grammar.tags_become_settings:
+            found["tags"].append((both, both[::-1]))
+    if grammar.prefix:
+        found["fmt"] = [("vllm", "vllm"), ("vllm", "sglang")]
+    return found
+
+
+def descriptions(profile: LmProfile) -> dict[str, list[tuple[Any, Any]]]:
+    """For each part of a description: what it is when a value is stored, and what is expected later."""
+    shapes: list[tuple[Any, Any]] = [
+        ([2, 2, 4, 8], [2, 2, 4, 8]),
+        ([2, 2, 4, 8], [2, 4, 2, 8]),
+        ([2, 2, 4, 8], [1, 4, 4, 8]),
+        ([2, 2, 4, 8], [2, 2, 4, 4]),
+        ([2, 2, 4, 8], [2, 2, 4, 16]),
+    ]
+    if profile.short_shapes:
+        shapes += [([4, 4, 8], [4, 4, 8, 1]), ([128, 1], [128])]
+    return {
+        "format": [
+            ("KV_2LTD", "KV_2LTD"),
+            ("KV_T2D", "KV_2TD"),
+            ("KV_MLA_FMT", "KV_2LTD"),
+            ("KV_2LTD", "KV_T2D"),
+        ],
+        "dtype": [
+            ("float16", "float16"),
+            ("float16", "bfloat16"),
+            ("uint8", "float8_e4m3fn"),
+            ("float8_e5m2", "float8_e4m3fn"),
+            ("float32", "float16"),
+        ],
+        "shape": shapes,
+    }
