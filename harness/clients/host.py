@@ -40,7 +40,7 @@ def main(arguments: list[str]) -> int:
 
 
 class Host:
-    """One client object that answers request lines: at once and in turn, or in threads once the client declared ``concurrent``."""
+    """One client object that answers request lines: one after the other, or in threads once it declared ``concurrent``."""
 
     def __init__(self, client: object) -> None:
         self._client = client
