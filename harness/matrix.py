@@ -49,6 +49,7 @@ TOPICS: Final = (
     "lm.segments",
     "lm.identity",
     "lm.connection",
+    "lm.concurrency",
     "lm.broken",
     "servers",
 )
