@@ -145,7 +145,7 @@ def test_pipelined(judge: Judge, server: Server, release: Release, keys: Keys) -
 def test_slow_peers_hold_up_nobody(judge: Judge, server: Server, release: Release, keys: Keys) -> None:
     """Peers that stop inside a header, inside a payload or without reading a long value hold up no other."""
     big, own, other = keys.several(3)
-    value = bytes(24 << 20)
+    value = bytes(12 << 20)
     with _judged(judge, server), server_leaves_nothing(judge, server), _peers(release, server, 8) as peers:
         *slow, deaf, fast = peers
         fast.put(big, value)
