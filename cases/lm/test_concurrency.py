@@ -97,7 +97,7 @@ def test_last_writer_wins(client: Subject, judge: Judge, server: Server, keys: K
         found = {values["payload"] for values in client.ok_all([_get(connection, key, 60_000) for connection in connections])}
         judge.holds(
             len(found) == 1 and found <= set(written),
-            f"after six puts of one key its connections see {' and '.join(sorted(map(_what, found)))}, not one value that was put",
+            f"after six puts of one key they see {' and '.join(sorted(map(_what, found)))}, not one value that was put",
         )
 
 

@@ -141,7 +141,7 @@ def test_pipelined(judge: Judge, server: Server, release: Release, keys: Keys) -
         sending.join()
 
 
-@case("LM-SRV-017", targets=SERVERS, judges="server")
+@case("LM-SRV-017", targets=SERVERS, judges="server", once_for="frames")
 def test_slow_peers_hold_up_nobody(judge: Judge, server: Server, release: Release, keys: Keys) -> None:
     """Peers that stop inside a header, inside a payload or without reading a long value hold up no other."""
     big, own, other = keys.several(3)
