@@ -124,6 +124,8 @@ class Matrix:
     results: Path | None
     examples: int = EXAMPLES
     budget: Budget = field(default_factory=lambda: Budget(call=DEADLINE))
+    shrink: bool = True
+    """Whether a property that fails looks for a smaller example to show."""
     _session: Session | None = None
     _writer: ResultsWriter | None = None
     _matched: set[str] = field(default_factory=set)
@@ -176,7 +178,7 @@ class Matrix:
         if cell is None:
             return False
         identity = case_id(item, cell)
-        matching = [pattern for pattern in self.only if _matches(pattern, identity)]
+        matching = [pattern for pattern in self.only if matches(pattern, identity)]
         self._matched.update(matching)
         return bool(matching) or not self.only
 
@@ -325,10 +327,15 @@ def cell_of(item: pytest.Item) -> Cell | None:
     return cell if isinstance(cell, Cell) else None
 
 
+def topic_and_case(item: pytest.Item) -> str:
+    """``lm.get.partial-header``."""
+    function: Any = item.function  # type: ignore[attr-defined]  # cases are functions
+    return f"{topic_of(item.path)}.{case_name(function.__name__)}"
+
+
 def case_id(item: pytest.Item, cell: Cell) -> str:
     """``lm.get.partial-header[0.5.6-mock]``."""
-    function: Any = item.function  # type: ignore[attr-defined]  # cases are functions
-    return f"{topic_of(item.path)}.{case_name(function.__name__)}[{cell.id}]"
+    return f"{topic_and_case(item)}[{cell.id}]"
 
 
 def corpus_fingerprint(releases: Sequence[Release]) -> str:
@@ -341,7 +348,7 @@ def corpus_fingerprint(releases: Sequence[Release]) -> str:
     return content_hash(seals)
 
 
-def _matches(pattern: str, identity: str) -> bool:
+def matches(pattern: str, identity: str) -> bool:
     """Shell patterns over ids; brackets are literal, and a pattern without them means every cell of the case."""
     literal = pattern.replace("[", "[[]")
     return identity == pattern or fnmatch.fnmatchcase(identity, literal) or fnmatch.fnmatchcase(identity, f"{literal}[[]*")

@@ -235,11 +235,13 @@ def server(request: pytest.FixtureRequest, cell: Cell) -> Iterator[Server]:
 def examples(request: pytest.FixtureRequest) -> Any:
     """Settings for a property: derandomized, without deadline, as many examples as were asked for."""
     import platformdirs
-    from hypothesis import HealthCheck, settings
+    from hypothesis import HealthCheck, Phase, settings
     from hypothesis.configuration import set_hypothesis_home_dir
 
     set_hypothesis_home_dir(platformdirs.user_cache_path("lmcache-conformance") / "hypothesis")
+    unwanted = set() if matrix_of(request.config).shrink else {Phase.shrink, Phase.explain}
     return settings(
+        phases=[phase for phase in Phase if phase not in unwanted],
         derandomize=True,
         database=None,
         deadline=None,

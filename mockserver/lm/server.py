@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import functools
 from types import TracebackType
-from typing import Self
+from typing import ClassVar, Self
 
 from mockserver.buffers import Buffer
 from mockserver.faults.plan import NO_FAULTS, FaultPlan, PlanProgress
 from mockserver.journal import Journal
 from mockserver.listener import Listener
 from mockserver.lm.replies import Replies
-from mockserver.lm.requests import read_request
+from mockserver.lm.requests import ServerRequest, read_request
 from mockserver.lm.session import Desk, Session
 from mockserver.store import Store, StoredValue
 from wire.keys import CacheKey, parse_key_as_server
@@ -26,8 +26,12 @@ class LmServer:
     """An ``lm://`` server of one release of lmcache, one thread per connection.
 
     Use it in a ``with`` statement, or call :meth:`start` and :meth:`stop`. Without faults it cannot be told from the real
-    server of that release. Journal and store may be handed in, to be shared or to outlive the server.
+    server of that release. Journal and store may be handed in, to be shared or to outlive the server. A subclass may read
+    requests, answer them or hold conversations in another way.
     """
+
+    replies_class: ClassVar[type[Replies]] = Replies
+    session_class: ClassVar[type[Session]] = Session
 
     def __init__(
         self,
@@ -54,10 +58,18 @@ class LmServer:
             profile=self.profile,
             store=self.store,
             journal=self.journal,
-            replies=Replies(self.profile),
-            read_request=functools.lru_cache(_REMEMBERED_REQUESTS)(functools.partial(read_request, self.profile)),
+            replies=self.replies_class(self.profile),
+            read_request=functools.lru_cache(_REMEMBERED_REQUESTS)(self.read_request),
             faults=lambda: self._progress,
         )
+
+    def read_request(self, header: bytes) -> ServerRequest:
+        """Judge a header.
+
+        Raises:
+            DecodeError: the real server would drop the connection.
+        """
+        return read_request(self.profile, header)
 
     def start(self) -> Self:
         """Listen and serve.
@@ -70,7 +82,7 @@ class LmServer:
         if self._listener is not None:
             raise RuntimeError(f"the mock server on {self.url} runs already")
         self._listener = Listener(
-            lambda connection: Session(self._desk, connection).run,
+            lambda connection: self.session_class(self._desk, connection).run,
             host=self._host,
             port=self._wanted_port,
             allow_remote=self._allow_remote,
