@@ -51,6 +51,7 @@ TOPICS: Final = (
     "lm.identity",
     "lm.pairwise",
     "lm.connection",
+    "lm.concurrency",
     "lm.broken",
     "lm.counterexamples",
     "lm.fuzz",

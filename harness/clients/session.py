@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
-from harness.client import ALWAYS, PROTOCOL_VERSION, AdapterFault, Answer, Budget, Description, Ok, Unsupported
+from harness.client import ALWAYS, PROTOCOL_VERSION, AdapterFault, Answer, Budget, Call, Description, Ok, Unsupported
 from harness.clients.contract import check_python, shorten
 
 
@@ -39,6 +39,25 @@ class ClientSession(ABC):
             return Unsupported("not declared")
         return self._exchange(op, check_python(op, "args", args), deadline)
 
+    def call_all(self, calls: Sequence[Call], *, deadline: float) -> Sequence[Answer]:
+        """Several operations under way at once, up to ``IN_FLIGHT``; the answers in the order of the calls.
+
+        A client that does not declare ``concurrent`` is asked for one after the other, each with the whole deadline.
+
+        Raises:
+            ContractViolation: the harness itself gave arguments that do not fit the schema.
+            ClientHang, ClientCrash, AdapterFault: after which the next call starts a fresh client.
+        """
+        if not self.description.concurrent:
+            return [self.call(call.op, call.args, deadline=deadline) for call in calls]
+        answers: list[Answer] = [Unsupported("not declared")] * len(calls)
+        declared = [number for number, call in enumerate(calls) if call.op in {*ALWAYS, *self.description.operations}]
+        asked = [Call(calls[number].op, check_python(calls[number].op, "args", calls[number].args)) for number in declared]
+        if asked:
+            for number, answer in zip(declared, self._exchange_all(asked, deadline), strict=True):
+                answers[number] = answer
+        return answers
+
     def call_undeclared(self, op: str, args: Mapping[str, Any], *, deadline: float) -> Answer:
         """The same, but neither the declaration nor the schema of the arguments stands in the way."""
         return self._exchange(op, args, deadline)
@@ -68,6 +87,9 @@ class ClientSession(ABC):
 
     @abstractmethod
     def _exchange(self, op: str, args: Mapping[str, Any], deadline: float) -> Answer: ...
+
+    @abstractmethod
+    def _exchange_all(self, calls: Sequence[Call], deadline: float) -> Sequence[Answer]: ...
 
     @staticmethod
     def _hello(scratch: str) -> dict[str, Any]:
