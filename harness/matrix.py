@@ -21,7 +21,7 @@ from fixturegen.errors import CorpusError
 from fixturegen.vector import content_hash
 from harness.case import CaseSpec, Cell, TargetName, case_name, spec_of, topic_of
 from harness.client import Budget, Session
-from harness.clients.spec import open_client
+from harness.clients.spec import in_own_process, open_client
 from harness.judge import Judge, explained
 from harness.plugin import DEADLINE, EXAMPLES
 from harness.requirements import Requirement, load_requirements
@@ -50,6 +50,7 @@ TOPICS: Final = (
     "lm.identity",
     "lm.connection",
     "lm.broken",
+    "lm.invariance",
     "servers",
 )
 """In the order in which one builds on the other: the first failure that is shown is the one to repair first."""
@@ -124,6 +125,7 @@ class Matrix:
     examples: int = EXAMPLES
     budget: Budget = field(default_factory=lambda: Budget(call=DEADLINE))
     _session: Session | None = None
+    _companions: dict[str, Session] = field(default_factory=dict)
     _writer: ResultsWriter | None = None
     _matched: set[str] = field(default_factory=set)
     _by_release: dict[Release, dict[str, Requirement]] = field(default_factory=dict)
@@ -195,8 +197,17 @@ class Matrix:
             self._session = open_client(self.spec, budget=self.budget)
         return self._session
 
+    def companion(self, *, own_process: bool) -> Session:
+        """A second running client, started on first use; cases share it as they share the first."""
+        spec = in_own_process(self.spec) if own_process else self.spec
+        if spec not in self._companions:
+            self._companions[spec] = open_client(spec, budget=self.budget)
+        return self._companions[spec]
+
     def dismiss_client(self) -> None:
-        """Stop the client; the next use starts another one."""
+        """Stop the client and its companions; the next use starts others."""
+        while self._companions:
+            self._companions.popitem()[1].stop()
         if self._session is not None:
             self._session.stop()
             self._session = None
