@@ -21,7 +21,7 @@ from fixturegen.errors import CorpusError
 from fixturegen.vector import content_hash
 from harness.case import CaseSpec, Cell, TargetName, case_name, spec_of, topic_of
 from harness.client import Budget, Session
-from harness.clients.spec import open_client
+from harness.clients.spec import in_own_process, open_client
 from harness.examples import Examples
 from harness.judge import Judge, explained
 from harness.plugin import DEADLINE, EXAMPLES, SEED
@@ -56,6 +56,7 @@ TOPICS: Final = (
     "lm.counterexamples",
     "lm.fuzz",
     "lm.machine",
+    "lm.invariance",
     "servers",
 )
 """In the order in which one builds on the other: the first failure that is shown is the one to repair first."""
@@ -135,6 +136,7 @@ class Matrix:
     shrink: bool = True
     """Whether a property that fails looks for a smaller example to show."""
     _session: Session | None = None
+    _companions: dict[str, Session] = field(default_factory=dict)
     _writer: ResultsWriter | None = None
     _matched: set[str] = field(default_factory=set)
     _by_release: dict[Release, dict[str, Requirement]] = field(default_factory=dict)
@@ -214,8 +216,17 @@ class Matrix:
             self._session = open_client(self.spec, budget=self.budget)
         return self._session
 
+    def companion(self, *, own_process: bool) -> Session:
+        """A second running client, started on first use; cases share it as they share the first."""
+        spec = in_own_process(self.spec) if own_process else self.spec
+        if spec not in self._companions:
+            self._companions[spec] = open_client(spec, budget=self.budget)
+        return self._companions[spec]
+
     def dismiss_client(self) -> None:
-        """Stop the client; the next use starts another one."""
+        """Stop the client and its companions; the next use starts others."""
+        while self._companions:
+            self._companions.popitem()[1].stop()
         if self._session is not None:
             self._session.stop()
             self._session = None

@@ -226,6 +226,18 @@ def client(request: pytest.FixtureRequest, cell: Cell, judge: Judge) -> Iterator
 
 
 @pytest.fixture
+def another_client(request: pytest.FixtureRequest, cell: Cell, judge: Judge, client: Subject) -> Iterator[Subject]:
+    """A second instance of the client under test: a program runs once more, a class of Python is made once more."""
+    yield from _companion(request, cell, judge, own_process=False)
+
+
+@pytest.fixture
+def fresh_client(request: pytest.FixtureRequest, cell: Cell, judge: Judge, client: Subject) -> Iterator[Subject]:
+    """A second instance of the client under test, in a process of its own, which the cases of a worker share."""
+    yield from _companion(request, cell, judge, own_process=True)
+
+
+@pytest.fixture
 def server(request: pytest.FixtureRequest, cell: Cell) -> Iterator[Server]:
     """The server of the target: a mock with an empty store, or the live server of the release."""
     from harness.targets import mock_server
@@ -250,6 +262,17 @@ def _begin(config: pytest.Config) -> None:
         matrix_of(config).begin()
     except (ClientFailure, OSError) as error:
         raise pytest.UsageError(str(error)) from None
+
+
+def _companion(request: pytest.FixtureRequest, cell: Cell, judge: Judge, *, own_process: bool) -> Iterator[Subject]:
+    from harness.subject import Subject
+
+    matrix = matrix_of(request.config)
+    session = matrix.companion(own_process=own_process)
+    session.mark()
+    subject = Subject(session, cell, judge, matrix.budget)
+    yield subject
+    subject.release_connections()
 
 
 def _spec(request: pytest.FixtureRequest) -> CaseSpec:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shlex
 import shutil
+import sys
 from pathlib import Path
 from typing import Final
 
@@ -44,6 +45,24 @@ def open_client(spec: str, *, budget: Budget | None = None, scratch_parent: Path
 def runs_inside(spec: str) -> bool:
     """Whether a client runs inside the process that opens it, so that what kills the one kills the other."""
     return spec.strip().partition(":")[0] in {"reference", "python", "mutant"}
+
+
+def in_own_process(spec: str) -> str:
+    """The same client as a program, also where it is a class of Python; what this process can import, that one can.
+
+    Raises:
+        ClientUnavailable: no mutant has this name.
+    """
+    kind, _, rest = spec.strip().partition(":")
+    if not runs_inside(spec):
+        return spec
+    if kind == "mutant":
+        from harness.mutants.mutant import find_mutant
+
+        rest = find_mutant(rest).place
+    paths = os.pathsep.join(path for path in sys.path if path)
+    words = ["env", f"PYTHONPATH={paths}", sys.executable, "-m", "harness.clients.host", rest or "reference"]
+    return f"stdio:{shlex.join(words)}"
 
 
 def parse_command(text: str) -> list[str]:
