@@ -10,7 +10,7 @@ import json
 import os
 import sys
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Any, Final
 
 from harness.client import Answer, ClientUnavailable, Error, Ok
 from harness.clients.answers import answer_members
@@ -18,6 +18,9 @@ from harness.clients.contract import LINE_LIMIT, ContractViolation
 from harness.clients.dispatch import load_factory, perform
 from harness.clients.payloads import from_json, to_json
 from harness.clients.scratch import leave
+
+UNAVAILABLE: Final = 69
+"""Exit status where the client cannot be made: the service is unavailable, in the words of sysexits.h."""
 
 
 def main(arguments: list[str]) -> int:
@@ -32,7 +35,7 @@ def main(arguments: list[str]) -> int:
         client = load_factory(arguments[0])()
     except ClientUnavailable as error:
         print(error, file=sys.stderr)
-        return 1
+        return UNAVAILABLE
     return Host(client).serve(sys.stdin.buffer, answers)
 
 
