@@ -9,6 +9,7 @@ import os
 import platform
 import shlex
 import sys
+import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -20,14 +21,24 @@ from fixturegen.corpus import load_corpus
 from fixturegen.errors import CorpusError
 from fixturegen.vector import content_hash
 from harness.case import CaseSpec, Cell, TargetName, case_name, spec_of, topic_of
-from harness.client import Budget, Session
-from harness.clients.spec import in_own_process, open_client
+from harness.client import Budget, ClientFailure, Session
+from harness.clients.spec import may_kill, open_client
 from harness.examples import Examples
 from harness.judge import Judge, explained
-from harness.plugin import DEADLINE, EXAMPLES, SEED
+from harness.patience import START, Patience
+from harness.plugin import CLIENT_START, DEADLINE, EXAMPLES, SEED
 from harness.requirements import Requirement, load_requirements
 from harness.targets import LiveServers
-from harness.usage import UsageError, parse_address, parse_effort, parse_releases, parse_runtime, parse_seed, parse_targets
+from harness.usage import (
+    UsageError,
+    parse_address,
+    parse_effort,
+    parse_limits,
+    parse_releases,
+    parse_runtime,
+    parse_seed,
+    parse_targets,
+)
 from harness.verdicts import verdict_of
 from harness.version import TOOL_VERSION
 from reports.diagnosis import Diagnosis
@@ -135,8 +146,13 @@ class Matrix:
     budget: Budget = field(default_factory=lambda: Budget(call=DEADLINE))
     shrink: bool = True
     """Whether a property that fails looks for a smaller example to show."""
+    apart: bool = False
+    """No case runs in this process, and what a Python client does must not end it."""
+    patience: Patience = field(default_factory=lambda: Patience(DEADLINE))
+    """How much of it is left with the client of this process."""
     _session: Session | None = None
-    _companions: dict[str, Session] = field(default_factory=dict)
+    _companions: dict[bool, Session] = field(default_factory=dict)
+    """By whether they have a process of their own for certain."""
     _writer: ResultsWriter | None = None
     _matched: set[str] = field(default_factory=set)
     _by_release: dict[Release, dict[str, Requirement]] = field(default_factory=dict)
@@ -157,10 +173,12 @@ class Matrix:
             )
             examples, deadline = parse_effort(config.getoption("--examples"), config.getoption("--deadline"))
             seed = parse_seed(config.getoption("--seed"))
+            start, memory = parse_limits(config.getoption("--client-start"), config.getoption("--client-memory"))
         except UsageError as error:
             raise pytest.UsageError(str(error)) from None
         results = config.getoption("--results")
         return cls(
+            patience=Patience(deadline),
             spec=config.getoption("--client"),
             releases=releases,
             targets=targets,
@@ -170,7 +188,7 @@ class Matrix:
             examples=examples,
             seed=seed,
             properties=config.getoption("--properties"),
-            budget=Budget(call=deadline),
+            budget=Budget(start=start, call=deadline, memory=memory),
         )
 
     @functools.cached_property
@@ -211,17 +229,39 @@ class Matrix:
         return [target for target in self.targets if target not in spared]
 
     def session(self) -> Session:
-        """The running client, started on first use."""
+        """The running client, started on first use.
+
+        Raises:
+            ClientFailure: it cannot be started, or failed to so often that this was not tried again.
+        """
         if self._session is None:
-            self._session = open_client(self.spec, budget=self.budget)
+            self.patience.require(())
+            began = time.monotonic()
+            try:
+                session = open_client(self.spec, budget=self.budget, apart=self._apart)
+            except ClientFailure as failure:
+                self.patience.failed(START, failure, time.monotonic() - began)
+                raise
+            session.patience = self.patience
+            self._session = session
         return self._session
 
     def companion(self, *, own_process: bool) -> Session:
         """A second running client, started on first use; cases share it as they share the first."""
-        spec = in_own_process(self.spec) if own_process else self.spec
-        if spec not in self._companions:
-            self._companions[spec] = open_client(spec, budget=self.budget)
-        return self._companions[spec]
+        if own_process not in self._companions:
+            session = open_client(self.spec, budget=self.budget, apart=own_process or self._apart)
+            session.patience = self.patience
+            self._companions[own_process] = session
+        return self._companions[own_process]
+
+    @property
+    def _apart(self) -> bool:
+        return self.apart and may_kill(self.spec)
+
+    def change_client(self, spec: str) -> None:
+        """Judge another client from now on, with all patience."""
+        self.dismiss_client()
+        self.spec, self.patience = spec, Patience(self.budget.call)
 
     def dismiss_client(self) -> None:
         """Stop the client and its companions; the next use starts others."""
@@ -340,6 +380,8 @@ class Matrix:
             words += ["--seed", str(self.seed)]
         if self.budget.call != DEADLINE:
             words += ["--deadline", f"{self.budget.call:g}"]
+        if self.budget.start != CLIENT_START:
+            words += ["--client-start", f"{self.budget.start:g}"]
         return shlex.join([*words, "--only", identity])
 
 

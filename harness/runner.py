@@ -20,15 +20,17 @@ from fixturegen.environment import open_environment
 from fixturegen.errors import CaptureError, EnvironmentUnavailable
 from harness.bare_pytest import bare_pytest
 from harness.case import case_name, spec_of, topic_of
-from harness.clients.spec import open_client
+from harness.client import Budget
+from harness.clients.spec import may_kill, open_client
 from harness.matrix import case_id, cell_of, collectors
-from harness.plugin import DEADLINE, EXAMPLES, SEED
+from harness.plugin import CLIENT_START, DEADLINE, EXAMPLES, SEED
 from harness.requirements import load_requirements
 from harness.targets import LiveServers
 from harness.usage import (
     UsageError,
     parse_address,
     parse_effort,
+    parse_limits,
     parse_releases,
     parse_runtime,
     parse_seed,
@@ -69,9 +71,15 @@ class RunOptions:
     properties: bool = False
     """Only the cases that draw examples."""
     deadline: float = DEADLINE
+    client_start: float = CLIENT_START
+    """Seconds that the client may take to start."""
+    client_memory: str | None = None
+    """Bytes that the client may hold; by default what the machine has for so many of them."""
     failures: int = 10
     jobs: int = 1
     """Cases at once; more than one means that other processes execute them."""
+    isolate: bool = False
+    """Let another process execute even what one could execute here, so that a Python client takes nothing along when it dies."""
 
 
 @dataclass(frozen=True)
@@ -101,17 +109,23 @@ def run_matrix(options: RunOptions) -> ExitCode:
         LiveServers(address=address).get(releases[0])
     parse_effort(options.examples, options.deadline)
     parse_seed(options.seed)
+    budget = _budget(options)
     for release in releases:
         load_corpus(release)
     _require_room_for_results(options.folder)
-    open_client(options.client).stop()
+    open_client(options.client, budget=budget, apart=options.isolate and may_kill(options.client)).stop()
     if "live" in targets and options.live is None:
         _prepare(options.runtime, releases)
     with _alone_in(options.folder):
-        return _judge(options)
+        return _judge(options, budget)
 
 
-def _judge(options: RunOptions) -> ExitCode:
+def _budget(options: RunOptions) -> Budget:
+    start, memory = parse_limits(options.client_start, options.client_memory, clients=options.jobs)
+    return Budget(start=start, call=options.deadline, memory=memory)
+
+
+def _judge(options: RunOptions, budget: Budget) -> ExitCode:
     """Run the matrix, and read back what it wrote."""
     path = options.folder / RESULTS
     arguments = [
@@ -119,10 +133,12 @@ def _judge(options: RunOptions) -> ExitCode:
         *("--runtime", options.runtime),
         *("--examples", str(options.examples), "--seed", str(options.seed), "--deadline", str(options.deadline)),
         *(("--properties",) if options.properties else ()),
+        *("--client-start", str(options.client_start), "--client-memory", str(budget.memory)),
         *(("--live", options.live) if options.live is not None else ()),
         *(word for pattern in options.only for word in ("--only", pattern)),
     ]
-    workers = [Workers(options.jobs, arguments, at_once=not options.only)] if options.jobs > 1 else []
+    apart = options.isolate and may_kill(options.client)
+    workers = [Workers(options.jobs, arguments, at_once=not options.only, always=apart)] if options.jobs > 1 or apart else []
     with own_output() as output:
         console = make_console(output)
         if options.seed != SEED:

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from harness.engine.memory import BLOCK_SIZE, BLOCKS, CacheFormat, Memory
+from harness.engine.memory import BLOCKS, CacheFormat, Memory
 from harness.engine.transformer import VOCABULARY, decode, prefill
 
 CHUNK: Final = 8

@@ -22,7 +22,7 @@ from typing import Final
 import numpy as np
 
 from harness.engine.elements import UNIT, Numbers
-from harness.engine.memory import BLOCK_SIZE, BLOCKS, HEAD_SIZE, HEADS, LAYERS, RANK, CacheFormat, Memory
+from harness.engine.memory import BLOCK_SIZE, BLOCKS, HEAD_SIZE, HEADS, LAYERS, RANK, Memory
 
 VOCABULARY: Final = 97
 WIDTH: Final = 32

@@ -77,7 +77,9 @@ class UnpacksOneSlotTooLate(ReferenceClient):
         return super().unpack_layout(slots=[(slot + 1) % room for slot in slots], paged_shape=paged_shape, **args)
 
 
-@mutant("slots-sorted", stands_for="a copy block by block in the order of memory, which is that of the tokens only in a fresh engine.")
+@mutant(
+    "slots-sorted", stands_for="a copy block by block in the order of memory, which is that of the tokens only in a fresh engine."
+)
 class SortsSlots(ReferenceClient):
     """Unpacks tokens into their slots in ascending order."""
 
@@ -215,7 +217,9 @@ class MissesWithOldBytes(ReferenceClient):
         return self._last
 
 
-@mutant("key-depends-on-the-process", stands_for="a key that goes through hash() of a text, which every Python process salts anew.")
+@mutant(
+    "key-depends-on-the-process", stands_for="a key that goes through hash() of a text, which every Python process salts anew."
+)
 class SaltsKeys(ReferenceClient):
     """Makes keys that hold in its own process only."""
 
@@ -224,7 +228,10 @@ class SaltsKeys(ReferenceClient):
         return super().chunk_keys(model=f"{model}-{hash('salted') & 0xFFFF}", **args)
 
 
-@mutant("partial-chunk-as-a-full-one", stands_for="the tokens behind the end of a short chunk padded, so that all keys are of full chunks.")
+@mutant(
+    "partial-chunk-as-a-full-one",
+    stands_for="the tokens behind the end of a short chunk padded, so that all keys are of full chunks.",
+)
 class DropsShortChunks(ReferenceClient):
     """Reports a last chunk that is not full although nobody wants it."""
 
