@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import fnmatch
 import functools
 import os
 import platform
@@ -22,7 +21,11 @@ from fixturegen.vector import content_hash
 from harness.case import CaseSpec, Cell, TargetName, case_name, spec_of, topic_of
 from harness.client import Budget, Session
 from harness.clients.spec import open_client
+from harness.expectations.book import Book, Execution
+from harness.expectations.file import read_expectations
+from harness.expectations.universe import pattern_exists
 from harness.judge import Judge, explained
+from harness.patterns import matches
 from harness.plugin import DEADLINE, EXAMPLES
 from harness.requirements import Requirement, load_requirements
 from harness.targets import LiveServers
@@ -67,6 +70,8 @@ class Collectors:
         """Set by :meth:`lose`."""
         self.results: Path | None = None
         """The results file that this run began to write."""
+        self.book: Book | None = None
+        """The list of known failures that records are held against before anybody sees them."""
 
     def listen(self, listener: Callable[[CaseRecord], None]) -> None:
         """Call ``listener(record)`` for every record from now on, as the results file wants it."""
@@ -78,16 +83,20 @@ class Collectors:
 
     def show(self, record: Mapping[str, Any]) -> None:
         """Hand a record to the watchers."""
-        case = CaseRecord.from_json(record)
+        case = self._judged(record)
         for watcher in self._watchers:
             watcher(case)
 
     def add(self, record: Mapping[str, Any]) -> None:
         """Hand a record to the listeners; all cases before it have been handed to them."""
         self._begin()
-        case = CaseRecord.from_json(record)
+        case = self._judged(record)
         for listener in self._listeners:
             listener(case)
+
+    def _judged(self, record: Mapping[str, Any]) -> CaseRecord:
+        case = CaseRecord.from_json(record)
+        return case if self.book is None else self.book.judged(case)
 
     def lose(self) -> None:
         """A case ended without a record, so that the run cannot be complete."""
@@ -105,6 +114,7 @@ class Collectors:
         self._watchers.clear()
         self.before_first = None
         self.cut_short = False
+        self.book = None
 
 
 collectors = Collectors()
@@ -121,6 +131,7 @@ class Matrix:
     only: Sequence[str]
     live: LiveServers
     results: Path | None
+    book: Book | None = None
     examples: int = EXAMPLES
     budget: Budget = field(default_factory=lambda: Budget(call=DEADLINE))
     _session: Session | None = None
@@ -143,6 +154,8 @@ class Matrix:
                 address=parse_address(config.getoption("--live"), releases, targets),
             )
             examples, deadline = parse_effort(config.getoption("--examples"), config.getoption("--deadline"))
+            listed = config.getoption("--expectations")
+            book = Book(read_expectations(Path(listed))) if listed is not None else None
         except UsageError as error:
             raise pytest.UsageError(str(error)) from None
         results = config.getoption("--results")
@@ -153,6 +166,7 @@ class Matrix:
             only=config.getoption("--only"),
             live=live,
             results=Path(results) if results else None,
+            book=book,
             examples=examples,
             budget=Budget(call=deadline),
         )
@@ -175,7 +189,7 @@ class Matrix:
         if cell is None:
             return False
         identity = case_id(item, cell)
-        matching = [pattern for pattern in self.only if _matches(pattern, identity)]
+        matching = [pattern for pattern in self.only if matches(pattern, identity)]
         self._matched.update(matching)
         return bool(matching) or not self.only
 
@@ -183,6 +197,18 @@ class Matrix:
     def unmatched(self) -> list[str]:
         """The patterns of ``--only`` that no item matched so far."""
         return [pattern for pattern in self.only if pattern not in self._matched]
+
+    def faults_of_the_list(self, collected: Sequence[pytest.Item], selected: Sequence[pytest.Item], *, whole: bool) -> list[str]:
+        """What is wrong with the list of known failures for the items that were selected.
+
+        ``whole`` says that every case was collected; then a pattern that means none of them is wrong, unless ``--only`` is given.
+        """
+        if self.book is None:
+            return []
+        specs = {name_of(item): _spec_of_item(item) for item in collected}
+        executions = (execution_of(item, cell) for item in selected if (cell := cell_of(item)) is not None)
+        exists = (lambda pattern, entry: pattern_exists(pattern, entry, specs)) if whole and not self.only else None
+        return self.book.faults(executions, exists)
 
     def targets_of(self, spec: CaseSpec) -> list[TargetName]:
         """The selected targets without those that a case must leave alone: a server of the user is not ours to fill."""
@@ -216,6 +242,7 @@ class Matrix:
             ClientFailure: the client cannot be started.
             OSError: the file cannot be written.
         """
+        collectors.book = self.book
         if self.results is None:
             return
         self._writer = ResultsWriter(self.results, self.header())
@@ -244,6 +271,7 @@ class Matrix:
             python=platform.python_version(),
             platform=platform.platform(),
             corpus=corpus_fingerprint(self.releases),
+            expectations=self.book.about if self.book is not None else None,
         )
 
     def record(self, item: pytest.Item, error: BaseException | None, seconds: float) -> CaseRecord:
@@ -324,10 +352,26 @@ def cell_of(item: pytest.Item) -> Cell | None:
     return cell if isinstance(cell, Cell) else None
 
 
+def _spec_of_item(item: pytest.Item) -> CaseSpec | None:
+    function: Any = item.function  # type: ignore[attr-defined]  # cases are functions
+    return spec_of(function)
+
+
+def name_of(item: pytest.Item) -> str:
+    """``lm.get.partial-header``."""
+    function: Any = item.function  # type: ignore[attr-defined]  # cases are functions
+    return f"{topic_of(item.path)}.{case_name(function.__name__)}"
+
+
 def case_id(item: pytest.Item, cell: Cell) -> str:
     """``lm.get.partial-header[0.5.6-mock]``."""
-    function: Any = item.function  # type: ignore[attr-defined]  # cases are functions
-    return f"{topic_of(item.path)}.{case_name(function.__name__)}[{cell.id}]"
+    return f"{name_of(item)}[{cell.id}]"
+
+
+def execution_of(item: pytest.Item, cell: Cell) -> Execution:
+    """The execution as a list of known failures sees it."""
+    name = name_of(item)
+    return Execution(f"{name}[{cell.id}]", name, cell.release, cell.target)
 
 
 def corpus_fingerprint(releases: Sequence[Release]) -> str:
@@ -338,9 +382,3 @@ def corpus_fingerprint(releases: Sequence[Release]) -> str:
             manifest = load_corpus(release).manifest
             seals[str(release)] = {name: entry.sha256 for name, entry in manifest.files.items()}
     return content_hash(seals)
-
-
-def _matches(pattern: str, identity: str) -> bool:
-    """Shell patterns over ids; brackets are literal, and a pattern without them means every cell of the case."""
-    literal = pattern.replace("[", "[[]")
-    return identity == pattern or fnmatch.fnmatchcase(identity, literal) or fnmatch.fnmatchcase(identity, f"{literal}[[]*")

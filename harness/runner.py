@@ -21,6 +21,7 @@ from fixturegen.errors import CaptureError, EnvironmentUnavailable
 from harness.bare_pytest import bare_pytest
 from harness.case import case_name, spec_of, topic_of
 from harness.clients.spec import open_client
+from harness.expectations.file import read_expectations
 from harness.matrix import case_id, cell_of, collectors
 from harness.plugin import DEADLINE, EXAMPLES
 from harness.requirements import load_requirements
@@ -67,6 +68,8 @@ class RunOptions:
     failures: int = 10
     jobs: int = 1
     """Cases at once; more than one means that other processes execute them."""
+    expectations: Path | None = None
+    """A list of known failures."""
 
 
 @dataclass(frozen=True)
@@ -95,12 +98,15 @@ def run_matrix(options: RunOptions) -> ExitCode:
     if address is not None:
         LiveServers(address=address).get(releases[0])
     parse_effort(options.examples, options.deadline)
+    known = read_expectations(options.expectations) if options.expectations is not None else None
     for release in releases:
         load_corpus(release)
     _require_room_for_results(options.folder)
     open_client(options.client).stop()
     if "live" in targets and options.live is None:
         _prepare(options.runtime, releases)
+    for warning in known.warnings() if known is not None else ():
+        print(f"lmconform: warning: {warning}", file=sys.stderr)
     with _alone_in(options.folder):
         return _judge(options)
 
@@ -119,7 +125,9 @@ def _judge(options: RunOptions) -> ExitCode:
     with own_output() as output:
         console = make_console(output)
         reporter = _Reporter(console)
-        status = bare_pytest([*arguments, "--results", str(path)], reporter, *workers)
+        # Workers know nothing of known failures: records are held against the list here, where the whole run is seen.
+        listed = ("--expectations", str(options.expectations)) if options.expectations is not None else ()
+        status = bare_pytest([*arguments, *listed, "--results", str(path)], reporter, *workers)
         if reporter.errors:
             for line in reporter.errors:
                 console.print(line, markup=False, highlight=False)

@@ -22,6 +22,10 @@ def command(
         str | None, typer.Option("--target", help="Any of fixtures,mock,live (default: fixtures,mock; with --live: live).")
     ] = None,
     only: options.Only = None,
+    expectations: Annotated[
+        Path | None,
+        typer.Option("--expectations", metavar="FILE", help="A list of known failures: they do not fail the run, all others do."),
+    ] = None,
     live: Annotated[
         str | None,
         typer.Option(
@@ -45,7 +49,8 @@ def command(
 ) -> int:
     """Judge a client against captured fixtures, the mock server and a live server of the real lmcache.
 
-    Exit codes: 0 conformant, 1 not conformant, 2 usage or bad input, 3 the harness or its environment failed.
+    Exit codes: 0 conformant, or no failure but known ones, 1 not conformant, 2 usage or bad input, 3 the harness or its
+    environment failed.
     """
     return int(
         run_matrix(
@@ -61,6 +66,7 @@ def command(
                 deadline=deadline,
                 failures=failures,
                 jobs=jobs or default_jobs(),
+                expectations=expectations,
             )
         )
     )
