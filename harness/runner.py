@@ -15,13 +15,14 @@ from typing import Any, Final, TextIO
 import pytest
 from rich.console import Console
 
-from fixturegen.corpus import load_corpus
+from fixturegen.corpus import captured_releases, load_corpus
 from fixturegen.environment import open_environment
 from fixturegen.errors import CaptureError, EnvironmentUnavailable
 from harness.bare_pytest import bare_pytest
 from harness.case import case_name, spec_of, topic_of
 from harness.clients.spec import open_client
-from harness.expectations.file import read_expectations
+from harness.expectations.file import ExpectationsFile, read_expectations
+from harness.expectations.write import require_free, write_expectations
 from harness.matrix import case_id, cell_of, collectors
 from harness.plugin import DEADLINE, EXAMPLES
 from harness.requirements import load_requirements
@@ -39,9 +40,10 @@ from harness.workers import WorkerFault, Workers
 from reports.junit import write_junit
 from reports.progress import RunProgress, run_progress
 from reports.record import CaseRecord
-from reports.results import read_results
+from reports.results import Results, read_results
 from reports.terminal import make_console, print_summary
 from reports.verdict import ExitCode
+from reports.words import count, listing
 from wire.release import Release
 
 RESULTS: Final = "results.jsonl"
@@ -70,6 +72,10 @@ class RunOptions:
     """Cases at once; more than one means that other processes execute them."""
     expectations: Path | None = None
     """A list of known failures."""
+    write_expectations: Path | None = None
+    """Where to write one that holds every failure of this run."""
+    force: bool = False
+    """Overwrite that file."""
 
 
 @dataclass(frozen=True)
@@ -99,6 +105,7 @@ def run_matrix(options: RunOptions) -> ExitCode:
         LiveServers(address=address).get(releases[0])
     parse_effort(options.examples, options.deadline)
     known = read_expectations(options.expectations) if options.expectations is not None else None
+    _require_room_for_the_list(options, releases)
     for release in releases:
         load_corpus(release)
     _require_room_for_results(options.folder)
@@ -108,10 +115,10 @@ def run_matrix(options: RunOptions) -> ExitCode:
     for warning in known.warnings() if known is not None else ():
         print(f"lmconform: warning: {warning}", file=sys.stderr)
     with _alone_in(options.folder):
-        return _judge(options)
+        return _judge(options, known)
 
 
-def _judge(options: RunOptions) -> ExitCode:
+def _judge(options: RunOptions, known: ExpectationsFile | None) -> ExitCode:
     """Run the matrix, and read back what it wrote."""
     path = options.folder / RESULTS
     arguments = [
@@ -140,7 +147,38 @@ def _judge(options: RunOptions) -> ExitCode:
         results = read_results(path)
         write_junit(results, options.folder / JUNIT)
         print_summary(console, results, path, limit=options.failures)
+        if options.write_expectations is not None:
+            _write_the_list(results, options, known, options.write_expectations)
         return results.exit_code
+
+
+def _write_the_list(results: Results, options: RunOptions, known: ExpectationsFile | None, path: Path) -> None:
+    """Write a new list of known failures, and tell about it on standard error: the summary ends with its last line."""
+
+    def tell(line: str) -> None:
+        print(f"lmconform: {line}", file=sys.stderr)
+
+    if results.incomplete is not None:
+        tell(f"{path} was not written: {results.incomplete}")
+        return
+    written = write_expectations(results, path, force=options.force, old=known)
+    kept = f", {written.kept} of them as they were" if known is not None else ""
+    tell(f"wrote {count(written.entries, 'entry', 'entries')}{kept} to {path}; fill in the reasons, then run with --expectations")
+    if written.unlisted:
+        tell(f"not listed, because their error has no words: {listing(written.unlisted)}")
+
+
+def _require_room_for_the_list(options: RunOptions, releases: Sequence[Release]) -> None:
+    if options.write_expectations is None:
+        if options.force:
+            raise UsageError("--force is for --write-expectations, which is not given")
+        return
+    if options.expectations is not None and (options.only or set(releases) < set(captured_releases())):
+        raise UsageError(
+            "with --expectations, --write-expectations brings a list up to date, which takes all cases and all releases; "
+            "leave out --only and --lmcache"
+        )
+    require_free(options.write_expectations, force=options.force)
 
 
 def _require_room_for_results(folder: Path) -> None:

@@ -26,6 +26,15 @@ def command(
         Path | None,
         typer.Option("--expectations", metavar="FILE", help="A list of known failures: they do not fail the run, all others do."),
     ] = None,
+    write_expectations: Annotated[
+        Path | None,
+        typer.Option(
+            "--write-expectations",
+            metavar="FILE",
+            help="Write such a list with every failure of this run; with --expectations, bring that list up to date.",
+        ),
+    ] = None,
+    force: Annotated[bool, typer.Option("--force", help="Let --write-expectations overwrite the file.")] = False,
     live: Annotated[
         str | None,
         typer.Option(
@@ -67,6 +76,8 @@ def command(
                 failures=failures,
                 jobs=jobs or default_jobs(),
                 expectations=expectations,
+                write_expectations=write_expectations,
+                force=force,
             )
         )
     )

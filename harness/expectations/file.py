@@ -86,6 +86,17 @@ def read_expectations(path: Path) -> ExpectationsFile:
     return ExpectationsFile(path, hashlib.sha256(data).hexdigest(), tuple(entries))
 
 
+def is_address(text: str) -> bool:
+    """Whether an issue can be linked by it."""
+    if not text.isprintable() or " " in text:
+        return False
+    try:
+        parts = urlsplit(text)
+    except ValueError:
+        return False
+    return parts.scheme in {"http", "https"} and bool(parts.hostname)
+
+
 def _entries(document: Mapping[str, Any], mistakes: list[str]) -> list[Entry]:
     mistakes += [f"{_name(key)}: unknown; the file holds [[{TABLE}]] tables and nothing else" for key in document if key != TABLE]
     tables = document.get(TABLE, [])
@@ -187,12 +198,7 @@ def _error(value: object) -> str:
 
 
 def _url(value: object) -> str:
-    try:
-        parts = urlsplit(value) if isinstance(value, str) and value.isprintable() and " " not in value else None
-        good = parts is not None and parts.scheme in {"http", "https"} and bool(parts.hostname)
-    except ValueError:
-        good = False
-    if not good or not isinstance(value, str):
+    if not isinstance(value, str) or not is_address(value):
         raise _Mistake(f"expected an address that begins with https:// or http://; got {_shown(value)}")
     return value
 
