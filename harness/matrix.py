@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import fnmatch
 import functools
 import os
 import platform
@@ -24,8 +23,12 @@ from harness.case import CaseSpec, Cell, TargetName, case_name, spec_of, topic_o
 from harness.client import Budget, ClientFailure, Session
 from harness.clients.spec import may_kill, open_client
 from harness.examples import Examples
+from harness.expectations.book import Book, Execution
+from harness.expectations.file import read_expectations
+from harness.expectations.universe import pattern_exists
 from harness.judge import Judge, explained
 from harness.patience import START, Patience
+from harness.patterns import matches
 from harness.plugin import CLIENT_START, DEADLINE, EXAMPLES, SEED
 from harness.requirements import Requirement, load_requirements
 from harness.targets import LiveServers
@@ -85,6 +88,8 @@ class Collectors:
         """Set by :meth:`lose`."""
         self.results: Path | None = None
         """The results file that this run began to write."""
+        self.book: Book | None = None
+        """The list of known failures that records are held against before anybody sees them."""
 
     def listen(self, listener: Callable[[CaseRecord], None]) -> None:
         """Call ``listener(record)`` for every record from now on, as the results file wants it."""
@@ -96,16 +101,20 @@ class Collectors:
 
     def show(self, record: Mapping[str, Any]) -> None:
         """Hand a record to the watchers."""
-        case = CaseRecord.from_json(record)
+        case = self._judged(record)
         for watcher in self._watchers:
             watcher(case)
 
     def add(self, record: Mapping[str, Any]) -> None:
         """Hand a record to the listeners; all cases before it have been handed to them."""
         self._begin()
-        case = CaseRecord.from_json(record)
+        case = self._judged(record)
         for listener in self._listeners:
             listener(case)
+
+    def _judged(self, record: Mapping[str, Any]) -> CaseRecord:
+        case = CaseRecord.from_json(record)
+        return case if self.book is None else self.book.judged(case)
 
     def lose(self) -> None:
         """A case ended without a record, so that the run cannot be complete."""
@@ -123,6 +132,7 @@ class Collectors:
         self._watchers.clear()
         self.before_first = None
         self.cut_short = False
+        self.book = None
 
 
 collectors = Collectors()
@@ -139,6 +149,7 @@ class Matrix:
     only: Sequence[str]
     live: LiveServers
     results: Path | None
+    book: Book | None = None
     examples: int = EXAMPLES
     seed: int = SEED
     properties: bool = False
@@ -174,6 +185,8 @@ class Matrix:
             examples, deadline = parse_effort(config.getoption("--examples"), config.getoption("--deadline"))
             seed = parse_seed(config.getoption("--seed"))
             start, memory = parse_limits(config.getoption("--client-start"), config.getoption("--client-memory"))
+            listed = config.getoption("--expectations")
+            book = Book(read_expectations(Path(listed))) if listed is not None else None
         except UsageError as error:
             raise pytest.UsageError(str(error)) from None
         results = config.getoption("--results")
@@ -185,6 +198,7 @@ class Matrix:
             only=config.getoption("--only"),
             live=live,
             results=Path(results) if results else None,
+            book=book,
             examples=examples,
             seed=seed,
             properties=config.getoption("--properties"),
@@ -222,6 +236,22 @@ class Matrix:
     def unmatched(self) -> list[str]:
         """The patterns of ``--only`` that no item matched so far."""
         return [pattern for pattern in self.only if pattern not in self._matched]
+
+    def faults_of_the_list(self, collected: Sequence[pytest.Item], selected: Sequence[pytest.Item], *, whole: bool) -> list[str]:
+        """What is wrong with the list of known failures for the items that were selected.
+
+        ``whole`` says that every case was collected; then a pattern that means none of them is wrong, unless ``--only`` is given.
+        """
+        if self.book is None:
+            return []
+        specs = {topic_and_case(item): _spec_of_item(item) for item in collected}
+        executions = (execution_of(item, cell) for item in selected if (cell := cell_of(item)) is not None)
+        exists = (
+            (lambda pattern, entry: pattern_exists(pattern, entry, specs))
+            if whole and not self.only and not self.properties
+            else None
+        )
+        return self.book.faults(executions, exists)
 
     def targets_of(self, spec: CaseSpec) -> list[TargetName]:
         """The selected targets without those that a case must leave alone: a server of the user is not ours to fill."""
@@ -286,6 +316,7 @@ class Matrix:
             ClientFailure: the client cannot be started.
             OSError: the file cannot be written.
         """
+        collectors.book = self.book
         if self.results is None:
             return
         self._writer = ResultsWriter(self.results, self.header())
@@ -314,6 +345,7 @@ class Matrix:
             python=platform.python_version(),
             platform=platform.platform(),
             corpus=corpus_fingerprint(self.releases),
+            expectations=self.book.about if self.book is not None else None,
         )
 
     def record(self, item: pytest.Item, error: BaseException | None, seconds: float) -> CaseRecord:
@@ -398,6 +430,11 @@ def cell_of(item: pytest.Item) -> Cell | None:
     return cell if isinstance(cell, Cell) else None
 
 
+def _spec_of_item(item: pytest.Item) -> CaseSpec | None:
+    function: Any = item.function  # type: ignore[attr-defined]  # cases are functions
+    return spec_of(function)
+
+
 def topic_and_case(item: pytest.Item) -> str:
     """``lm.get.partial-header``."""
     function: Any = item.function  # type: ignore[attr-defined]  # cases are functions
@@ -409,6 +446,12 @@ def case_id(item: pytest.Item, cell: Cell) -> str:
     return f"{topic_and_case(item)}[{cell.id}]"
 
 
+def execution_of(item: pytest.Item, cell: Cell) -> Execution:
+    """The execution as a list of known failures sees it."""
+    name = topic_and_case(item)
+    return Execution(f"{name}[{cell.id}]", name, cell.release, cell.target)
+
+
 def corpus_fingerprint(releases: Sequence[Release]) -> str:
     """One hash over the manifests of the releases."""
     seals = {}
@@ -417,9 +460,3 @@ def corpus_fingerprint(releases: Sequence[Release]) -> str:
             manifest = load_corpus(release).manifest
             seals[str(release)] = {name: entry.sha256 for name, entry in manifest.files.items()}
     return content_hash(seals)
-
-
-def matches(pattern: str, identity: str) -> bool:
-    """Shell patterns over ids; brackets are literal, and a pattern without them means every cell of the case."""
-    literal = pattern.replace("[", "[[]")
-    return identity == pattern or fnmatch.fnmatchcase(identity, literal) or fnmatch.fnmatchcase(identity, f"{literal}[[]*")

@@ -38,6 +38,7 @@ _DEFAULTS: Final[dict[str, Any]] = {
     "live": None,
     "runtime": "venv",
     "results": None,
+    "expectations": None,
     "examples": EXAMPLES,
     "seed": SEED,
     "properties": False,
@@ -61,6 +62,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     add("live", "a running server of the one release under test", metavar="HOST:PORT")
     add("runtime", "where live servers run: venv or docker (default: venv)")
     add("results", "write results.jsonl there", metavar="FILE")
+    add("expectations", "a list of known failures, in TOML", metavar="FILE")
     add("examples", f"hypothesis examples of each property (default: {EXAMPLES})", type=int)
     add("seed", f"what the examples are drawn from (default: {SEED}, the same examples in every run)", type=int, metavar="NUMBER")
     add("properties", "only the cases that draw examples", action="store_true")
@@ -112,6 +114,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     for item in items:
         selected = item.get_closest_marker("conformance") is None or matrix.selects(item)
         (kept if selected else dropped).append(item)
+    cases = [item for item in items if item.get_closest_marker("conformance") is not None]
     items[:] = sorted(kept, key=_place)
     if dropped:
         config.hook.pytest_deselected(items=dropped)
@@ -120,6 +123,10 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         raise pytest.UsageError(
             f"--only {patterns} matches no case of this selection; 'lmconform list --ids' shows what there is"
         )
+    if not hasattr(config, "workerinput"):
+        faults = matrix.faults_of_the_list(cases, kept, whole=_whole(config, cases))
+        if faults:
+            raise pytest.UsageError("\n".join(faults))
 
 
 def pytest_collection_finish(session: pytest.Session) -> None:
@@ -146,6 +153,8 @@ def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) ->
     if call.excinfo is not None and isinstance(call.excinfo.value, UnsupportedByClient):
         report.outcome = "skipped"
         report.longrepr = (str(item.path), 0, f"unsupported: {call.excinfo.value}")
+    if (call.when == "setup" and call.excinfo is not None) or call.when == "call":
+        _hold_against_the_list(item, report)
     if call.when == "teardown":
         record = matrix_of(item.config).record(item, item.stash.get(ERROR, None), item.stash[SECONDS])
         report.lmconform = record.to_json()
@@ -263,6 +272,30 @@ def server(request: pytest.FixtureRequest, cell: Cell) -> Iterator[Server]:
 def examples(request: pytest.FixtureRequest, cell: Cell) -> Examples:
     """How properties are tried: as many examples as were asked for, of the seed of the run."""
     return matrix_of(request.config).examples_of(request.function.__name__, cell)
+
+
+def _whole(config: pytest.Config, cases: list[pytest.Item]) -> bool:
+    """Whether every case there is was collected: no path, keyword or marker left one out."""
+    from harness.bare_pytest import CASES
+
+    chosen = any(config.getoption(name, None) for name in ("keyword", "markexpr", "deselect", "lf"))
+    return not chosen and {item.path for item in cases} >= set(CASES.rglob("test_*.py"))
+
+
+def _hold_against_the_list(item: pytest.Item, report: Any) -> None:
+    """Let pytest see a known failure as an expected one, and a pass that is not expected as a failure."""
+    matrix = matrix_of(item.config)
+    if matrix.book is None:
+        return
+    from reports.verdict import Verdict
+
+    record = matrix.book.judged(matrix.record(item, item.stash.get(ERROR, None), item.stash[SECONDS]))
+    if record.verdict is Verdict.KNOWN_FAILURE:
+        report.outcome = "skipped"
+        report.wasxfail = record.reason
+    elif record.verdict is Verdict.UNEXPECTED_PASS:
+        report.outcome = "failed"
+        report.longrepr = record.reason
 
 
 def _begin(config: pytest.Config) -> None:

@@ -23,6 +23,19 @@ def command(
         str | None, typer.Option("--target", help="Any of fixtures,mock,live (default: fixtures,mock; with --live: live).")
     ] = None,
     only: options.Only = None,
+    expectations: Annotated[
+        Path | None,
+        typer.Option("--expectations", metavar="FILE", help="A list of known failures: they do not fail the run, all others do."),
+    ] = None,
+    write_expectations: Annotated[
+        Path | None,
+        typer.Option(
+            "--write-expectations",
+            metavar="FILE",
+            help="Write such a list with every failure of this run; with --expectations, bring that list up to date.",
+        ),
+    ] = None,
+    force: Annotated[bool, typer.Option("--force", help="Let --write-expectations overwrite the file.")] = False,
     live: Annotated[
         str | None,
         typer.Option(
@@ -67,7 +80,8 @@ def command(
 ) -> int:
     """Judge a client against captured fixtures, the mock server and a live server of the real lmcache.
 
-    Exit codes: 0 conformant, 1 not conformant, 2 usage or bad input, 3 the harness or its environment failed.
+    Exit codes: 0 conformant, or no failure but known ones, 1 not conformant, 2 usage or bad input, 3 the harness or its
+    environment failed.
     """
     return int(
         run_matrix(
@@ -88,6 +102,9 @@ def command(
                 failures=failures,
                 jobs=jobs or default_jobs(),
                 isolate=True,
+                expectations=expectations,
+                write_expectations=write_expectations,
+                force=force,
             )
         )
     )
