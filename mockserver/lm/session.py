@@ -64,6 +64,8 @@ class Session:
             arrived = sum(segment.size for segment in self._connection.segments_in)
             self._desk.faults().forget(self._number)
             self._desk.journal.close_connection(self._number, ending, bytes(self._header[:arrived]))
+            self._connection.close()
+            self._desk.journal.let_go(self._number)
 
     def _converse(self) -> Ending:
         size = len(self._header)
