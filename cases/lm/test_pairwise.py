@@ -2,10 +2,9 @@
 
 import itertools
 import struct
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from typing import Any
 
-from allpairspy import AllPairs
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -85,7 +84,7 @@ def test_layer_that_servers_drop(client: Subject, judge: Judge, server: Server, 
 def test_descriptions(client: Subject, judge: Judge, server: Server, keys: Keys, profile: LmProfile) -> None:
     """A value that was really stored as something else, of as many bytes or of others, is not handed out as the expected one."""
     plays = starts(client, judge, server, keys, profile)
-    for row in pairwise(descriptions(profile)):
+    for row in one_or_two(descriptions(profile)):
         one, other = ({name: pair[side] for name, pair in row.items()} for side in (0, 1))
         told_apart(plays(), one, other)
 
@@ -118,17 +117,17 @@ def test_headers(client: Subject, judge: Judge, keys: Keys, profile: LmProfile) 
     value = sample(profile)
     shape = list(value.shape)
     fields: dict[str, list[Any]] = {
-        "length": [256, 128, 257, 0, -1, 2**31 - 1],
-        "format": [1, 2, 4, 6, 0, 99],
-        "dtype": [2, 1, 3, 4, 6, 0, 77],
-        "shape": [shape, [2, 4, 2, 8], [1, 4, 4, 8], [2, 2, 4, 0], [2, -2, -4, 8], [2, 2, 4, 16]],
-        **({"location": [0, 1, 9]} if profile.has_location else {}),
+        "length": [256, 128, -1],
+        "format": [1, 2, 4],
+        "dtype": [2, 3, 6],
+        "shape": [shape, [2, 4, 2, 8], [2, 2, 4, 16], [2, -2, -4, 8]],
+        **({"location": [0, 1]} if profile.has_location else {}),
     }
     with scripted_peer(profile) as peer:
-        for row in pairwise(fields):
+        for row in one_or_two(fields):
             numbers = {"code": 200, **row, **{f"shape{index}": dim for index, dim in enumerate(row["shape"])}}
             header = struct.pack(f"<{len(profile.header.reply)}i", *(numbers[name] for name in profile.header.reply))
-            spoken = Spoken("get", value.expect, header + value.payload, "close" if row["length"] > 256 else "silence")
+            spoken = Spoken("get", value.expect, header + value.payload, "silence")
             exchange(client, judge, peer, keys, profile, spoken, len(value.payload))
 
 
@@ -158,23 +157,24 @@ def starts(client: Subject, judge: Judge, server: Server, keys: Keys, profile: L
     return lambda: Play(client, judge, server, keys, profile, f"{keys.model}/{next(numbers)}")
 
 
-def pairwise(factors: dict[str, list[Any]]) -> Iterable[dict[str, Any]]:
-    """Rows in which every two values of two factors meet at least once; the same rows each time."""
-    return [dict(zip(factors, row, strict=True)) for row in AllPairs(list(factors.values()))]
+def one_or_two(factors: dict[str, list[Any]]) -> list[dict[str, Any]]:
+    """The first value of every factor, and every row in which one factor or two have another value."""
+    usual = {name: values[0] for name, values in factors.items()}
+    single = [{name: value} for name, values in factors.items() for value in values[1:]]
+    double = [{**one, **other} for one, other in itertools.combinations(single, 2) if not one.keys() & other.keys()]
+    return [{**usual, **row} for row in [{}, *single, *double]]
 
 
 def neighbours(release: Release) -> list[Step]:
-    """The usual key, and every key that differs from it in one part or two, with two other values of each."""
+    """The usual key, and every key that differs from it in one part or two, with two or three other values of each."""
     usual: Step = {"model": "", "world_size": 1, "worker_id": 0, "hash": NUMBER, "layer": None, "tags": [], "fmt": "vllm"}
     usual["dtype"] = "bfloat16"
-    others: dict[str, list[Any]] = {}
+    factors = {}
     for name, pairs in parts(release).items():
-        met = [value for value in itertools.chain(*pairs) if value != usual[name]]
-        others[name] = [value for index, value in enumerate(met) if value not in met[:index]][
-            : 3 if name in {"tags", "hash"} else 2
-        ]
-    single = [{name: value} for name, values in others.items() for value in values]
-    return [{}, *single, *({**one, **other} for one, other in itertools.combinations(single, 2) if not one.keys() & other.keys())]
+        met = [usual[name], *itertools.chain(*pairs)]
+        different = [value for index, value in enumerate(met) if value not in met[:index]]
+        factors[name] = different[: 4 if name in {"tags", "hash"} else 3]
+    return one_or_two(factors)
 
 
 def parts(release: Release) -> dict[str, list[tuple[Any, Any]]]:
@@ -214,24 +214,12 @@ def descriptions(profile: LmProfile) -> dict[str, list[tuple[Any, Any]]]:
         ([2, 2, 4, 8], [2, 2, 4, 8]),
         ([2, 2, 4, 8], [2, 4, 2, 8]),
         ([2, 2, 4, 8], [1, 4, 4, 8]),
-        ([2, 2, 4, 8], [2, 2, 4, 4]),
         ([2, 2, 4, 8], [2, 2, 4, 16]),
     ]
     if profile.short_shapes:
         shapes += [([4, 4, 8], [4, 4, 8, 1]), ([128, 1], [128])]
     return {
-        "format": [
-            ("KV_2LTD", "KV_2LTD"),
-            ("KV_T2D", "KV_2TD"),
-            ("KV_MLA_FMT", "KV_2LTD"),
-            ("KV_2LTD", "KV_T2D"),
-        ],
-        "dtype": [
-            ("float16", "float16"),
-            ("float16", "bfloat16"),
-            ("uint8", "float8_e4m3fn"),
-            ("float8_e5m2", "float8_e4m3fn"),
-            ("float32", "float16"),
-        ],
+        "format": [("KV_2LTD", "KV_2LTD"), ("KV_T2D", "KV_2TD"), ("KV_MLA_FMT", "KV_2LTD")],
+        "dtype": [("float16", "float16"), ("float16", "bfloat16"), ("uint8", "float8_e4m3fn"), ("float32", "float16")],
         "shape": shapes,
     }
