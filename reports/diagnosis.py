@@ -11,6 +11,7 @@ from reports.plain import JsonObject, JsonValue, clip, plain
 Level: TypeAlias = Literal["MUST", "SHOULD", "MAY"]
 
 LONGEST_STDERR: Final = 16_384
+LONGEST_COUNTEREXAMPLE: Final = 262_144
 
 
 @dataclass(frozen=True)
@@ -137,6 +138,8 @@ class Diagnosis:
         members = {name: clip(value) if isinstance(value, str) else plain(value) for name, value in self._scalars().items()}
         if self.client_stderr is not None:
             members["client_stderr"] = clip(self.client_stderr, LONGEST_STDERR, keep="end")
+        if self.counterexample is not None:
+            members["counterexample"] = clip(self.counterexample, LONGEST_COUNTEREXAMPLE)
         lists = {
             "fields": [field.to_json() for field in self.fields],
             "frames": [frame.to_json() for frame in self.frames],

@@ -163,18 +163,20 @@ class Play:
         key = self._key(step["key"])
         possible = slot.seen_by(connection)
         self._server.misbehave(f"{step['fault']},command={command.upper()}")
-        if command == "get":
-            expect = self._expectation(step["expect"])
-            answer = self._client.call("get", connection=connection, key=key, expect=expect)
-            if isinstance(answer, Ok):
-                self._right_bytes(answer, possible, expect)
-        else:
-            answer = self._client.call("exist", connection=connection, key=key)
-            yes = isinstance(answer, Ok) and answer.values["exists"] is True
-            self._judge.holds(not yes or any(possible), "exist gave True for a key under which nothing was stored")
+        try:
+            if command == "get":
+                expect = self._expectation(step["expect"])
+                answer = self._client.call("get", connection=connection, key=key, expect=expect)
+            else:
+                answer = self._client.call("exist", connection=connection, key=key)
+        finally:
+            self._server.misbehave()
         if isinstance(answer, Error):
             self._judge.not_ok(command, answer, because=f"the reply is spoiled by {step['fault']}", kinds=HONEST)
-        self._server.misbehave()
+        elif isinstance(answer, Ok) and command == "get":
+            self._right_bytes(answer, possible, expect)
+        elif isinstance(answer, Ok) and answer.values["exists"] is True:
+            self._judge.holds(any(possible), "exist gave True for a key under which nothing was stored")
         self._in_step(step)
 
     def _in_step(self, step: Step) -> None:

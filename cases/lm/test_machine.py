@@ -117,6 +117,7 @@ def machine_of(release: Release, profile: LmProfile, server: Server) -> Callable
         def overtake(self, on: int, key: dict[str, Any], value: dict[str, Any], fault: str | None) -> None:
             """Load a value that another program replaces, before that or with a spoiled reply after it, and again at the end."""
             self.put(on=on, key=key, value=value)
+            self.exist(on=on, key=key)
             load = {"on": on, "key": key, "expect": value}
             if fault is None or server.mock is None:
                 self.play.step({"do": "get", **load})

@@ -6,26 +6,13 @@ import zlib
 from collections.abc import Mapping
 from typing import Any
 
-from harness.client import ClientError, MissError
+from harness.client import ClientError
 from harness.mutants.mutant import mutant
 from harness.reference.lm import LmConnection, ReferenceClient
 from wire.lm.enums import ITEM_SIZES
 from wire.lm.frames import Description
 
 Answer = dict[str, Any]
-
-
-@mutant(
-    "hash-without-its-sign",
-    stands_for="a chunk hash kept in an unsigned variable or printed from its absolute value, while Python's hashes are signed.",
-    releases="0.3.3 and later",
-)
-class DropsTheSign(ReferenceClient):
-    """Writes the absolute value of a chunk hash into the keys that it sends."""
-
-    def _key(self, link: LmConnection, key: Mapping[str, Any]) -> str:
-        digest = key["chunk_hash"]
-        return super()._key(link, {**key, "chunk_hash": {"int": digest["int"].lstrip("-")}} if "int" in digest else key)
 
 
 @mutant(
@@ -85,25 +72,6 @@ class TrustsTheLength(ReferenceClient):
 
 
 @mutant(
-    "cache-by-hash",
-    stands_for="a cache in front of the store whose index is the chunk hash alone, shared by all models of the process.",
-)
-class RemembersByHash(ReferenceClient):
-    """Gives what it loaded before for the same chunk hash and description, whatever the rest of the key says."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self._loaded: dict[str, Answer] = {}
-
-    def get(self, *, key: Mapping[str, Any], expect: Mapping[str, Any], **members: Any) -> Answer:
-        """Look at what was loaded before, and where there is nothing, ask."""
-        index = f"{key['chunk_hash']} {expect}"
-        if index not in self._loaded:
-            self._loaded[index] = super().get(key=key, expect=expect, **members)
-        return self._loaded[index]
-
-
-@mutant(
     "cache-never-invalidated",
     stands_for="a cache that only the process's own writes invalidate, though others write to the same server.",
 )
@@ -151,36 +119,6 @@ class RepeatsTheLastPut(ReferenceClient):
             if error.kind == "connection" and connection in self._last:
                 super().put(connection=connection, **self._last[connection])
             raise
-
-
-@mutant(
-    "refusal-leaves-the-payload",
-    stands_for="a client that returns early when the description is wrong and forgets that the payload is on its way.",
-)
-class LeavesThePayload(ReferenceClient):
-    """Refuses a reply and keeps the connection with the payload unread, and never looks for unread bytes."""
-
-    def get(self, *, connection: str, key: Mapping[str, Any], expect: Mapping[str, Any], **_: Any) -> Answer:
-        """Load; a refusal is told after the exchange, which so seems to have gone well."""
-        link = self._connection(connection)
-        header = link.request("GET", self._key(link, key))
-        size = self._expected_size(link, expect)
-        link._is_stale = lambda open_socket: False  # type: ignore[method-assign]  # noqa: ARG005, SLF001
-        with link.exchange():
-            link.send(header)
-            reply = link.reply()
-            try:
-                if reply.code == "SUCCESS":
-                    self._check_expected(link, reply.about, expect, size)
-            except ClientError as error:
-                refusal = error
-            else:
-                if reply.code != "SUCCESS":
-                    raise MissError
-                payload = link.receive(size)
-                about = reply.about
-                return {"payload": payload, "format": about.format, "dtype": about.dtype, "shape": list(about.shape)}
-        raise refusal
 
 
 @mutant(
