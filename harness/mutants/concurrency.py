@@ -130,9 +130,10 @@ class _OneSendBuffer(LmConnection):
         if len(self.shared) < len(data):
             self.shared.extend(bytes(len(data) - len(self.shared)))
         self.shared[: len(data)] = data
-        if len(parts) > 1:
-            time.sleep(ELSEWHERE)
-        super().send(bytes(self.shared[: len(data)]))
+        half = len(data) // 2 if len(parts) > 1 else 0
+        super().send(bytes(self.shared[:half]))
+        time.sleep(ELSEWHERE)
+        super().send(bytes(self.shared[half : len(data)]))
 
 
 @mutant(
@@ -195,6 +196,33 @@ class GivesBackWhatItPut(ReferenceClient):
         fetched = super().get(connection=connection, key=key, expect=expect, **members)
         self._fetched[repr(key)] = fetched
         return fetched
+
+
+@mutant(
+    "connection-remembers-its-puts",
+    stands_for="write-back buffers of each connection, in which a get looks first: after a put of somebody else they are wrong.",
+    found_by=("lm.concurrency.last-writer-wins",),
+)
+class RemembersItsPuts(ReferenceClient):
+    """Answers a get of the key that a connection put last with what it put."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._last_put: dict[str, tuple[str, Answer]] = {}
+
+    def put(self, *, connection: str, key: Mapping[str, Any], **members: Any) -> Answer:
+        """Remember it."""
+        answer = super().put(connection=connection, key=key, **members)
+        value = {name: members[name] for name in ("payload", "format", "dtype", "shape")}
+        self._last_put[connection] = (repr(key), value)
+        return answer
+
+    def get(self, *, connection: str, key: Mapping[str, Any], expect: Mapping[str, Any], **members: Any) -> Answer:
+        """Look there first."""
+        put, value = self._last_put.get(connection, ("", {}))
+        if put == repr(key) and {name: value[name] for name in expect} == dict(expect):
+            return value
+        return super().get(connection=connection, key=key, expect=expect, **members)
 
 
 @mutant(
