@@ -53,14 +53,12 @@ class Engines:
     reader: Engine
 
 
-def engines(
-    clients: tuple[Subject, Subject], judge: Judge, server: Server, keys: Keys, cache: CacheFormat, **more: Any
-) -> Engines:
+def engines(clients: tuple[Subject, Subject], judge: Judge, server: Server, keys: Keys, cache: CacheFormat) -> Engines:
     """An engine that stores with the first client, and one that loads with the second."""
     chain = portable_chain(keys.release)
     assert chain is not None
     deployment = Deployment(keys.release, chain, cache, keys.model)
-    writer, reader = (Engine(deployment, client, judge, server, **more) for client in clients)
+    writer, reader = (Engine(deployment, client, judge, server) for client in clients)
     return Engines(writer, reader)
 
 

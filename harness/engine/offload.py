@@ -171,9 +171,7 @@ class Engine:
 
     def _has_size(self, chunk: Chunk, payload: bytes, op: str) -> None:
         size = self.deployment.cache.chunk_size(chunk.end - chunk.start)
-        self.judge.holds(
-            len(payload) == size, f"{op} gave {len(payload)} bytes for {chunk.name}, which has {size}", cite=CITED
-        )
+        self.judge.holds(len(payload) == size, f"{op} gave {len(payload)} bytes for {chunk.name}, which has {size}", cite=CITED)
 
     def _about(self, chunk: Chunk) -> dict[str, Any]:
         cache = self.deployment.cache
