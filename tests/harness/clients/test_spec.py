@@ -9,7 +9,6 @@ from harness.client import Budget, ClientUnavailable
 from harness.clients.dispatch import load_factory
 from harness.clients.spec import in_own_process, open_client, parse_command
 
-
 SUBJECTS = Path(__file__).parents[1] / "subjects"
 
 
