@@ -114,7 +114,8 @@ def test_fork(client: Subject, another_client: Subject, judge: Judge, server: Se
     both = engines((client, another_client), judge, server, keys, vector)
     stored, expected = cold(vector, TURN), cold(vector, FORK)
     both.writer.store(stored.memory, TURN)
-    same_answer(both.reader, both.reader.answer(FORK), expected, found=3)
+    answer = both.reader.answer(FORK)
+    same_answer(both.reader, answer, expected, found=3, others={"it is of the prompt that was stored": stored})
 
 
 @case("LAY-007", "LM-EXIST-001", "LM-GET-003", targets=SERVERS, needs=ALL, variants=words("exist", "get"))

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from harness.engine.elements import WORDS, numbers, rounded
 from harness.engine.memory import BLOCK_SIZE, LAYERS, CacheFormat, Memory
 from harness.engine.offload import CITED, Chunk, Engine
-from harness.engine.prompts import Cold
+from harness.engine.prompts import CHUNK, Cold
 from reports.diagnosis import ValueDifference
 from reports.difference import frame_difference
 
@@ -90,19 +90,29 @@ def _words(engine: Engine, chunk: Chunk, expected: Cold, others: Mapping[str, Co
         return "exist says that it is stored and get misses it, so that its slots hold what was there before"
     cache = engine.deployment.cache
     got = engine.memory.chunk(chunk.start, chunk.end)
+    held = _held(chunk, got, expected)
+    if held is not None:
+        return f"it holds tokens {held[0]} to {held[1] - 1}"
     for name, other in others.items():
         if other.memory.chunk(chunk.start, chunk.end) == got:
             return name
-    for start in range(0, engine.loaded[-1].end, chunk.end - chunk.start):
-        end = start + chunk.end - chunk.start
-        if start != chunk.start and expected.memory.chunk(start, end) == got:
-            return f"it holds tokens {start} to {end - 1}"
+        held = _held(chunk, got, other)
+        if held is not None:
+            return f"{name}, and of tokens {held[0]} to {held[1] - 1}"
     right, came = (_array(cache, memory.chunk(chunk.start, chunk.end)) for memory in (expected.memory, engine.memory))
     for name, candidate in _mistakes(cache, right):
         if candidate.tobytes() == came.tobytes():
             return name
     missing = "" if chunk.number < stored else "it was never stored under this key, and "
     return missing + _where(engine, chunk, right, came)
+
+
+def _held(chunk: Chunk, got: bytes, computed: Cold) -> tuple[int, int] | None:
+    """The other tokens of a prompt whose K/V these bytes are."""
+    size = chunk.end - chunk.start
+    starts = range(0, len(computed.prompt) - size + 1, CHUNK)
+    places = ((start, start + size) for start in starts if start != chunk.start)
+    return next((place for place in places if computed.memory.chunk(*place) == got), None)
 
 
 def _array(cache: CacheFormat, chunk: bytes) -> Elements:

@@ -40,6 +40,7 @@ NEXT_TURN: Final = TURN + words("the next turn", CHUNK)
 class Cold:
     """What an engine computed that had nothing stored; its memory is full of the prompt and is not to be changed."""
 
+    prompt: Prompt
     memory: Memory
     answer: Sequence[int]
 
@@ -48,4 +49,4 @@ class Cold:
 def cold(cache: CacheFormat, prompt: Prompt) -> Cold:
     """Prefill and decode without a cache."""
     memory = Memory(cache, IN_ORDER)
-    return Cold(memory, decode(memory, prompt, prefill(memory, prompt), ANSWER))
+    return Cold(prompt, memory, decode(memory, prompt, prefill(memory, prompt), ANSWER))

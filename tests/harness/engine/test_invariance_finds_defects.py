@@ -22,7 +22,7 @@ ALONE = {
         "same-chunk-of-another-prompt",
         "chunks 1 to 3 (tokens 8 to 31): it was computed behind another beginning",
     ),
-    "keys-in-reverse": ("fork", "chunk 0 (tokens 0 to 7): it holds tokens 8 to 15"),
+    "keys-in-reverse": ("fork", "chunk 2 (tokens 16 to 23): it is of the prompt that was stored, and of tokens 24 to 31"),
     "exist-always-true": ("miss-in-the-middle", "exist says that it is stored and get misses it"),
     "miss-gives-the-last-value": ("miss-in-the-middle", "chunk 1 (tokens 8 to 15): it holds tokens 0 to 7"),
 }
