@@ -245,13 +245,13 @@ def client(request: pytest.FixtureRequest, cell: Cell, judge: Judge) -> Iterator
 
 
 @pytest.fixture
-def another_client(request: pytest.FixtureRequest, cell: Cell, judge: Judge, client: Subject) -> Iterator[Subject]:
+def another_client(request: pytest.FixtureRequest, cell: Cell, judge: Judge) -> Iterator[Subject]:
     """A second instance of the client under test: a program runs once more, a class of Python is made once more."""
     yield from _companion(request, cell, judge, own_process=False)
 
 
 @pytest.fixture
-def fresh_client(request: pytest.FixtureRequest, cell: Cell, judge: Judge, client: Subject) -> Iterator[Subject]:
+def fresh_client(request: pytest.FixtureRequest, cell: Cell, judge: Judge) -> Iterator[Subject]:
     """A second instance of the client under test, in a process of its own, which the cases of a worker share."""
     yield from _companion(request, cell, judge, own_process=True)
 
@@ -308,9 +308,10 @@ def _begin(config: pytest.Config) -> None:
 
 
 def _companion(request: pytest.FixtureRequest, cell: Cell, judge: Judge, *, own_process: bool) -> Iterator[Subject]:
-    from harness.subject import Subject
+    from harness.subject import Subject, require
 
     matrix = matrix_of(request.config)
+    require(matrix.session(), cell, _spec(request))
     session = matrix.companion(own_process=own_process)
     session.mark()
     subject = Subject(session, cell, judge, matrix.budget)

@@ -53,14 +53,12 @@ class Engines:
     reader: Engine
 
 
-def engines(
-    clients: tuple[Subject, Subject], judge: Judge, server: Server, keys: Keys, cache: CacheFormat, **more: Any
-) -> Engines:
+def engines(clients: tuple[Subject, Subject], judge: Judge, server: Server, keys: Keys, cache: CacheFormat) -> Engines:
     """An engine that stores with the first client, and one that loads with the second."""
     chain = portable_chain(keys.release)
     assert chain is not None
     deployment = Deployment(keys.release, chain, cache, keys.model)
-    writer, reader = (Engine(deployment, client, judge, server, **more) for client in clients)
+    writer, reader = (Engine(deployment, client, judge, server) for client in clients)
     return Engines(writer, reader)
 
 
@@ -116,7 +114,8 @@ def test_fork(client: Subject, another_client: Subject, judge: Judge, server: Se
     both = engines((client, another_client), judge, server, keys, vector)
     stored, expected = cold(vector, TURN), cold(vector, FORK)
     both.writer.store(stored.memory, TURN)
-    same_answer(both.reader, both.reader.answer(FORK), expected, found=3)
+    answer = both.reader.answer(FORK)
+    same_answer(both.reader, answer, expected, found=3, others={"it is of the prompt that was stored": stored})
 
 
 @case("LAY-007", "LM-EXIST-001", "LM-GET-003", targets=SERVERS, needs=ALL, variants=words("exist", "get"))

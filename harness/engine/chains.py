@@ -37,7 +37,8 @@ class Chain:
 def portable_chain(release: Release) -> Chain | None:
     """A chain that the real lmcache of a release was seen to make the same keys with in two processes, CBOR if there is one.
 
-    None for 0.3.9 and 0.3.9.post1: what they can write into keys are hashes of ``builtin`` with an address in them.
+    None for 0.3.9 and 0.3.9.post1: what they can write into keys are hashes of ``builtin``, with an address in them before
+    CPython 3.12.
     """
     deployed = answered("deployment_keys", lambda vector: _shows_keys(vector) and not vector.args["mla"])(release)
     chains = [_deployed(variant.value) for variant in deployed]

@@ -10,9 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from harness.engine.elements import WORDS, numbers, rounded
-from harness.engine.memory import LAYERS, CacheFormat, leftovers
+from harness.engine.memory import BLOCK_SIZE, LAYERS, CacheFormat, Memory
 from harness.engine.offload import CITED, Chunk, Engine
-from harness.engine.prompts import Cold
+from harness.engine.prompts import CHUNK, Cold
 from reports.diagnosis import ValueDifference
 from reports.difference import frame_difference
 
@@ -34,26 +34,37 @@ def same_answer(
     if wrong is None:
         engine.judge.holds(
             loaded == found,
-            f"{loaded} chunks of the prompt were found, {found} are stored; the model had to compute what it could have loaded",
+            f"{_found(loaded, found)}; the model had to compute what it could have loaded",
             cite=CITED,
             source=SOURCE,
         )
         return
-    what = [f"{chunk.name}: {_words(engine, chunk, expected, others or {}, stored=found)}" for chunk in _wrong(engine, expected)]
-    more = [f"{loaded} chunks were loaded, of the prompt {found} are stored"] if loaded != found else []
+    what = [(chunk, _words(engine, chunk, expected, others or {}, stored=found)) for chunk in _wrong(engine, expected)]
+    differs = f"token {wrong} of the answer is {answer[wrong]}, not {expected.answer[wrong]} as without a cache"
     engine.judge.fail(
-        f"token {wrong} of the answer is {answer[wrong]}, and {expected.answer[wrong]} where nothing is loaded; {_loaded(loaded)}",
+        f"{differs}; {_found(loaded, found)}",
         cite=CITED,
         source=SOURCE,
         values=(ValueDifference(f"answer[{wrong}]", expected.answer[wrong], answer[wrong]),),
         frames=_frames(engine, expected),
-        client_answered="; ".join([*more, *what]) or None,
+        client_answered="; ".join(_together(what)) or None,
         conformant_answer="the K/V that was stored of each of these tokens, bit by bit",
     )
 
 
-def _loaded(count: int) -> str:
-    return f"{count} {'chunk was' if count == 1 else 'chunks were'} loaded"
+def _found(loaded: int, stored: int) -> str:
+    """What the client found of the prompt."""
+    found = f"the client found {loaded} {'chunk' if loaded == 1 else 'chunks'} of the prompt"
+    return found if loaded == stored else f"{found}, and {stored} {'is' if stored == 1 else 'are'} stored"
+
+
+def _together(what: Sequence[tuple[Chunk, str]]) -> Iterator[str]:
+    """What is wrong with each chunk; what is true of all of several neighbours is said once."""
+    for (_, words), same in itertools.groupby(enumerate(what), lambda found: (found[1][0].number - found[0], found[1][1])):
+        chunks = [chunk for _, (chunk, _) in same]
+        first, last = chunks[0], chunks[-1]
+        several = f"chunks {first.number} to {last.number} (tokens {first.start} to {last.end - 1})"
+        yield f"{several if len(chunks) > 1 else first.name}: {words}"
 
 
 def _wrong(engine: Engine, expected: Cold) -> list[Chunk]:
@@ -79,13 +90,15 @@ def _words(engine: Engine, chunk: Chunk, expected: Cold, others: Mapping[str, Co
         return "exist says that it is stored and get misses it, so that its slots hold what was there before"
     cache = engine.deployment.cache
     got = engine.memory.chunk(chunk.start, chunk.end)
+    held = _held(chunk, got, expected)
+    if held is not None:
+        return f"it holds tokens {held[0]} to {held[1] - 1}"
     for name, other in others.items():
         if other.memory.chunk(chunk.start, chunk.end) == got:
             return name
-    for start in range(0, engine.loaded[-1].end, chunk.end - chunk.start):
-        end = start + chunk.end - chunk.start
-        if start != chunk.start and expected.memory.chunk(start, end) == got:
-            return f"it holds tokens {start} to {end - 1}"
+        held = _held(chunk, got, other)
+        if held is not None:
+            return f"{name}, and of tokens {held[0]} to {held[1] - 1}"
     right, came = (_array(cache, memory.chunk(chunk.start, chunk.end)) for memory in (expected.memory, engine.memory))
     for name, candidate in _mistakes(cache, right):
         if candidate.tobytes() == came.tobytes():
@@ -94,9 +107,18 @@ def _words(engine: Engine, chunk: Chunk, expected: Cold, others: Mapping[str, Co
     return missing + _where(engine, chunk, right, came)
 
 
+def _held(chunk: Chunk, got: bytes, computed: Cold) -> tuple[int, int] | None:
+    """The other tokens of a prompt whose K/V these bytes are."""
+    size = chunk.end - chunk.start
+    starts = range(0, len(computed.prompt) - size + 1, CHUNK)
+    places = ((start, start + size) for start in starts if start != chunk.start)
+    return next((place for place in places if computed.memory.chunk(*place) == got), None)
+
+
 def _array(cache: CacheFormat, chunk: bytes) -> Elements:
     """A chunk as ``[K or V, layer, token, hidden]``."""
-    return np.frombuffer(chunk, WORDS[cache.dtype]).reshape(len(cache.vectors), LAYERS, -1, cache.width)
+    elements: Elements = np.frombuffer(chunk, WORDS[cache.dtype])
+    return elements.reshape(len(cache.vectors), LAYERS, -1, cache.width)
 
 
 def _mistakes(cache: CacheFormat, right: Elements) -> Iterator[tuple[str, Elements]]:
@@ -104,35 +126,68 @@ def _mistakes(cache: CacheFormat, right: Elements) -> Iterator[tuple[str, Elemen
     if len(cache.vectors) == 2:
         yield "keys and values are exchanged", right[::-1]
     yield "the layers are exchanged", right[:, ::-1]
-    yield "its tokens are in reverse order", right[:, :, ::-1]
+    yield "the tokens are in reverse order", right[:, :, ::-1]
     for order in itertools.permutations(range(4)):
         if order != (0, 1, 2, 3):
             axes = ", ".join(_AXES[axis] for axis in order)
-            yield f"its axes are packed as {axes}", right.transpose(order).reshape(right.shape)
+            yield f"the axes are packed as {axes}", right.transpose(order).reshape(right.shape)
             back = [order.index(axis) for axis in range(4)]
             moved = right.reshape([right.shape[axis] for axis in order])
-            yield f"its axes are unpacked as {axes}", moved.transpose(back)
-    for dtype in WORDS:
-        if dtype != cache.dtype:
-            through = numbers(dtype, rounded(dtype, numbers(cache.dtype, right)))
-            yield f"its elements were rounded to {dtype}", rounded(cache.dtype, through)
+            yield f"the axes are unpacked as {axes}", moved.transpose(back)
+    if cache.latent:
+        half = cache.width // 2
+        yield "each latent vector is split in two, as if it were K and V", _of_halves(right, half)
+
+
+def _of_halves(right: Elements, half: int) -> Elements:
+    """The first halves of all vectors, then the second ones."""
+    return np.concatenate([right[..., :half].reshape(-1), right[..., half:].reshape(-1)]).reshape(right.shape)
 
 
 def _where(engine: Engine, chunk: Chunk, right: Elements, came: Elements) -> str:
     """Which tokens differ, and what is in their place."""
-    cache = engine.deployment.cache
-    wrong = [place for place in range(right.shape[2]) if right[:, :, place].tobytes() != came[:, :, place].tobytes()]
-    tokens = f"token {chunk.start + wrong[0]}" if len(wrong) == 1 else f"{len(wrong)} tokens from {chunk.start + wrong[0]} on"
-    if all(not came[:, :, place].any() for place in wrong):
+    cache, count = engine.deployment.cache, right.shape[2]
+    one, other = (_by_token(elements) for elements in (right, came))
+    wrong = [place for place in range(count) if one[place] != other[place]]
+    tokens = _tokens(chunk, wrong, count)
+    before = _by_token(_before(engine, chunk))
+    if all(not any(other[place]) for place in wrong):
         return f"{tokens}: nothing but zeros"
-    flat = leftovers(cache).reshape(LAYERS, len(cache.vectors), -1, cache.width).transpose(1, 0, 2, 3)
-    slots = engine.memory.slots(chunk.start, chunk.end)
-    if all(flat[:, :, slots[place]].tobytes() == came[:, :, place].tobytes() for place in wrong):
+    if all(other[place] == before[place] for place in wrong):
         return f"{tokens}: still what was in these slots before"
-    if len(wrong) > 1 and all(right[:, :, place - 1].tobytes() == came[:, :, place].tobytes() for place in wrong if place):
-        return f"{tokens}: one slot too late"
-    if len(wrong) > 1 and all(right[:, :, place + 1].tobytes() == came[:, :, place].tobytes() for place in wrong[:-1]):
-        return f"{tokens}: one slot too early"
-    differs = (right != came)[:, :, wrong[0]]
-    vector, layer = (int(axis[0]) for axis in np.nonzero(differs.any(axis=-1)))
-    return f"{tokens}: other numbers, the first in {cache.vectors[vector]} of layer {layer}"
+    for step, words in ((-1, "late"), (1, "early")):
+        inside = [place for place in range(count) if (place + step) // BLOCK_SIZE == place // BLOCK_SIZE]
+        if all(other[place] == one[place + step] for place in inside):
+            return f"{tokens}: one slot too {words}"
+    if sorted(one) == sorted(other):
+        return f"{tokens}: in another order"
+    for dtype in WORDS:
+        if dtype != cache.dtype and _has_precision_of(dtype, cache, right, came):
+            return f"{tokens}: elements with the precision of {dtype}"
+    vector, layer = (int(axis[0]) for axis in np.nonzero((right != came)[:, :, wrong[0]].any(axis=-1)))
+    return f"{tokens}: other numbers, the first in the {cache.vectors[vector]} vector of layer {layer}"
+
+
+def _tokens(chunk: Chunk, wrong: Sequence[int], count: int) -> str:
+    if len(wrong) == count:
+        return "every token"
+    if len(wrong) == 1:
+        return "the last token" if wrong[0] == count - 1 else f"token {chunk.start + wrong[0]}"
+    return f"{len(wrong)} tokens, the first is {chunk.start + wrong[0]}"
+
+
+def _by_token(elements: Elements) -> list[bytes]:
+    return [elements[:, :, place].tobytes() for place in range(elements.shape[2])]
+
+
+def _before(engine: Engine, chunk: Chunk) -> Elements:
+    """What was in the slots of a chunk before anything was loaded."""
+    cache = engine.deployment.cache
+    return _array(cache, Memory(cache, engine.memory.blocks).chunk(chunk.start, chunk.end))
+
+
+def _has_precision_of(dtype: str, cache: CacheFormat, right: Elements, came: Elements) -> bool:
+    """The elements are near the right ones, and another dtype would hold them as they are."""
+    wanted, got = numbers(cache.dtype, right), numbers(cache.dtype, came)
+    near = np.abs(wanted - got) <= np.abs(wanted) / 64
+    return bool(near.all()) and rounded(cache.dtype, numbers(dtype, rounded(dtype, got))).tobytes() == came.tobytes()

@@ -6,6 +6,7 @@ The model computes with integers, in units of 1 / :data:`UNIT`. Memory holds the
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, Final
 
 import numpy as np
@@ -16,7 +17,7 @@ Numbers = NDArray[np.float64]
 UNIT: Final = 1 << 20
 LARGEST: Final = 16 * UNIT
 """Beyond what the model computes; memory that a client filled may hold anything, and the model stays with it in range."""
-WORDS: Final = {"float16": np.dtype("<f2"), "bfloat16": np.dtype("<u2"), "float32": np.dtype("<f4")}
+WORDS: Final[Mapping[str, np.dtype[Any]]] = {"float16": np.dtype("<f2"), "bfloat16": np.dtype("<u2"), "float32": np.dtype("<f4")}
 """What carries an element of each dtype."""
 
 
@@ -26,12 +27,15 @@ def rounded(dtype: str, numbers: Numbers) -> NDArray[Any]:
     if dtype != "bfloat16":
         return values.astype(WORDS[dtype])
     bits = values.astype("<f4").view("<u4")
-    return ((bits + 0x7FFF + ((bits >> 16) & 1)) >> 16).astype("<u2")
+    upper: NDArray[Any] = (bits + 0x7FFF + ((bits >> 16) & 1)) >> 16
+    return upper.astype(WORDS[dtype])
 
 
 def numbers(dtype: str, elements: NDArray[Any]) -> Numbers:
     """The inverse of :func:`rounded`; what is no number is 0, what is too large is cut."""
     if dtype == "bfloat16":
         elements = (elements.astype("<u4") << 16).view("<f4")
-    values = np.nan_to_num(elements.astype(np.float64) * UNIT, nan=0.0, posinf=LARGEST, neginf=-LARGEST)
-    return np.rint(np.clip(values, -LARGEST, LARGEST))
+    values = np.rint(elements.astype(np.float64) * UNIT)
+    inside: Numbers = np.minimum(np.maximum(values, -LARGEST), LARGEST)
+    inside[np.isnan(inside)] = 0.0
+    return inside

@@ -24,6 +24,8 @@ RANK: Final = 16
 """Elements of the one vector that a token has in each layer of latent memory."""
 BLOCKS: Final = 18
 BLOCK_SIZE: Final = 4
+_LATENT_AXES: Final = 4
+"""Axes of latent memory; memory with keys and values has 6."""
 
 
 @dataclass(frozen=True)
@@ -77,6 +79,8 @@ class Memory:
         self.cache = cache
         self.blocks = tuple(blocks)
         self.paged: NDArray[Any] = leftovers(cache).copy()
+        self._numbers: dict[tuple[int, int], Numbers] = {}
+        """What the model reads, of the tokens of the request in their order; made of memory when it is read first."""
 
     @property
     def room(self) -> int:
@@ -89,44 +93,63 @@ class Memory:
 
     def write(self, layer: int, vector: int, place: int, values: Numbers) -> None:
         """Keep a vector of the token at a place."""
-        (slot,) = self.slots(place, place + 1)
-        self._rows(layer, vector)[slot] = rounded(self.cache.dtype, values)
+        elements = rounded(self.cache.dtype, values)
+        self._rows(layer, vector)[self.blocks[place // BLOCK_SIZE] * BLOCK_SIZE + place % BLOCK_SIZE] = elements
+        if (layer, vector) in self._numbers:
+            self._numbers[layer, vector][place] = numbers(self.cache.dtype, elements)
 
     def read(self, layer: int, vector: int, end: int) -> Numbers:
         """A vector of all tokens before ``end``, ``[tokens, width]``."""
-        return numbers(self.cache.dtype, self._rows(layer, vector)[self.slots(0, end)])
+        if (layer, vector) not in self._numbers:
+            self._numbers[layer, vector] = numbers(self.cache.dtype, self._rows(layer, vector)[self.slots(0, self.room)])
+        return self._numbers[layer, vector][:end]
 
     def chunk(self, start: int, end: int) -> bytes:
         """The bytes of a chunk: of all layers the first vectors of its tokens, then of all layers the second ones."""
-        return b"".join(self._rows(layer, vector)[slot].tobytes() for vector, layer, slot in self._order(start, end))
+        return cut(self.paged, self.slots(start, end))
 
     def place(self, start: int, end: int, chunk: bytes) -> None:
         """The inverse of :meth:`chunk`."""
-        elements = np.frombuffer(chunk, WORDS[self.cache.dtype]).reshape(-1, self.cache.width)
-        for values, (vector, layer, slot) in zip(elements, self._order(start, end), strict=True):
-            self._rows(layer, vector)[slot] = values
+        self._numbers.clear()
+        put_back(self.paged, self.slots(start, end), chunk)
 
     def fill(self, slots: Sequence[int], paged: bytes) -> None:
         """Take over what a client unpacked: the slots that it was given as they are, and whatever else it wrote elsewhere."""
+        self._numbers.clear()
         unpacked = np.frombuffer(paged, WORDS[self.cache.dtype]).reshape(self.cache.paged_shape)
         for layer in range(LAYERS):
             for vector in range(len(self.cache.vectors)):
                 came, rows = _rows_of(unpacked, layer, vector), self._rows(layer, vector)
-                written = came.any(axis=-1)
+                written: NDArray[np.bool] = np.any(came, axis=-1)
                 written[list(slots)] = True
                 rows[written] = came[written]
-
-    def _order(self, start: int, end: int) -> Iterator[tuple[int, int, int]]:
-        return itertools.product(range(len(self.cache.vectors)), range(LAYERS), self.slots(start, end))
 
     def _rows(self, layer: int, vector: int) -> NDArray[Any]:
         return _rows_of(self.paged, layer, vector)
 
 
+def cut(paged: NDArray[Any], slots: Sequence[int]) -> bytes:
+    """A chunk of any paged memory, with keys and values or latent (LAY-001, LAY-003, LAY-004)."""
+    return b"".join(_rows_of(paged, layer, vector)[slot].tobytes() for vector, layer, slot in _order(paged, slots))
+
+
+def put_back(paged: NDArray[Any], slots: Sequence[int], chunk: bytes) -> None:
+    """The inverse of :func:`cut`."""
+    elements = np.frombuffer(chunk, paged.dtype).reshape(-1, _rows_of(paged, 0, 0).shape[-1])
+    for values, (vector, layer, slot) in zip(elements, _order(paged, slots), strict=True):
+        _rows_of(paged, layer, vector)[slot] = values
+
+
+def _order(paged: NDArray[Any], slots: Sequence[int]) -> Iterator[tuple[int, int, int]]:
+    """Vector, layer and slot of each vector of a chunk."""
+    layers, vectors = paged.shape[0], 1 if paged.ndim == _LATENT_AXES else 2
+    return itertools.product(range(vectors), range(layers), slots)
+
+
 def _rows_of(paged: NDArray[Any], layer: int, vector: int) -> NDArray[Any]:
     """One vector of all slots of a layer, ``[slots, width]``; a view."""
-    of_layer = paged[layer] if paged.ndim == 4 else paged[layer, vector]
-    return of_layer.reshape(BLOCKS * BLOCK_SIZE, -1)
+    of_layer: NDArray[Any] = paged[layer] if paged.ndim == _LATENT_AXES else paged[layer, vector]
+    return of_layer.reshape(of_layer.shape[0] * of_layer.shape[1], -1)
 
 
 def leftovers(cache: CacheFormat) -> NDArray[Any]:

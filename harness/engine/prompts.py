@@ -12,8 +12,8 @@ from harness.engine.memory import BLOCKS, CacheFormat, Memory
 from harness.engine.transformer import VOCABULARY, decode, prefill
 
 CHUNK: Final = 8
-ANSWER: Final = 20
-"""Tokens that the model goes on with; so many agree by accident once in 10 to the power of 39."""
+ANSWER: Final = 12
+"""Tokens that the model goes on with; so many agree by accident once in 10 to the power of 23."""
 IN_ORDER: Final = tuple(range(BLOCKS))
 SCATTERED: Final = tuple((7 * number + 5) % BLOCKS for number in range(BLOCKS))
 """Blocks as another engine hands them out: nothing is where it was."""
@@ -40,6 +40,7 @@ NEXT_TURN: Final = TURN + words("the next turn", CHUNK)
 class Cold:
     """What an engine computed that had nothing stored; its memory is full of the prompt and is not to be changed."""
 
+    prompt: Prompt
     memory: Memory
     answer: Sequence[int]
 
@@ -48,4 +49,4 @@ class Cold:
 def cold(cache: CacheFormat, prompt: Prompt) -> Cold:
     """Prefill and decode without a cache."""
     memory = Memory(cache, IN_ORDER)
-    return Cold(memory, decode(memory, prompt, prefill(memory, prompt), ANSWER))
+    return Cold(prompt, memory, decode(memory, prompt, prefill(memory, prompt), ANSWER))

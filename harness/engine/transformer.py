@@ -70,7 +70,8 @@ class Transformer:
                 memory.write(number, vector, place, _times(weights, h))
             x = x + _times(layer.mixed, _attend(layer, memory, number, place, _times(layer.query, h)))
             x = x + _times(layer.down, _wave(layer.up @ _normal(x)))
-        return self.head @ _normal(x)
+        logits: Numbers = self.head @ _normal(x)
+        return logits
 
 
 def prefill(memory: Memory, tokens: Sequence[int], *, computed: int = 0) -> Numbers:
@@ -135,11 +136,11 @@ def _attend(layer: Layer, memory: Memory, number: int, place: int, query: Number
     read = [memory.read(number, vector, end) for vector in range(len(memory.cache.vectors))]
     if layer.from_latent is not None:
         read = [np.rint(read[0] @ weights.T / (_SHRINK / 2)) for weights in layer.from_latent]
-    keys, values = (found.reshape(end, HEADS, HEAD_SIZE) for found in read)
-    scores = (keys * query.reshape(HEADS, HEAD_SIZE)).sum(axis=-1).T / (UNIT * math.sqrt(HEAD_SIZE))
+    keys, values = (found.reshape(end, HEADS, HEAD_SIZE).transpose(1, 0, 2) for found in read)
+    scores = (keys @ query.reshape(HEADS, HEAD_SIZE, 1))[:, :, 0] / (UNIT * math.sqrt(HEAD_SIZE))
     scores += layer.distance[:, place::-1] * (UNIT / 128)
-    weights = np.rint(np.clip(scores + 4 * UNIT, 0, 8 * UNIT) / _FINEST) + 1
-    mixed = (weights[:, :, None] * values.transpose(1, 0, 2)).sum(axis=1) * 4 / weights.sum(axis=1)[:, None]
+    weights = np.rint(np.minimum(np.maximum(scores + 4 * UNIT, 0), 8 * UNIT) / _FINEST) + 1
+    mixed: Numbers = (weights[:, None, :] @ values)[:, 0] * 4 / weights.sum(axis=1)[:, None]
     return np.rint(mixed).reshape(-1)
 
 
@@ -156,4 +157,5 @@ def _wave(x: Numbers) -> Numbers:
     """A sine made of parabolas, exact, between -1 and 1."""
     half = _PERIOD // 2
     turned = x % _PERIOD - half
-    return turned * (half - np.abs(turned)) * (UNIT * 4 / half**2)
+    wave: Numbers = turned * (half - np.abs(turned)) * (UNIT * 4 / half**2)
+    return wave

@@ -229,12 +229,34 @@ class SaltsKeys(ReferenceClient):
 
 
 @mutant(
-    "partial-chunk-as-a-full-one",
-    stands_for="the tokens behind the end of a short chunk padded, so that all keys are of full chunks.",
+    "chunk-hash-of-a-few-tokens", stands_for="a hash that takes a fixed number of tokens to be fast, and finds half of a chunk."
 )
-class DropsShortChunks(ReferenceClient):
-    """Reports a last chunk that is not full although nobody wants it."""
+class HashesFirstTokens(ReferenceClient):
+    """Names a chunk by its first four tokens and those of the chunks before it."""
 
-    def chunk_keys(self, **args: Any) -> Answer:
-        """The keys, that of the rest included."""
-        return super().chunk_keys(**{**args, "save_unfull_chunk": True})
+    def chunk_keys(self, *, tokens: Sequence[int], chunk_size: int, **args: Any) -> Answer:
+        """The keys, as if all other tokens were 0."""
+        seen = [token if place % chunk_size < 4 else 0 for place, token in enumerate(tokens)]
+        whole = super().chunk_keys(tokens=tokens, chunk_size=chunk_size, **args)["chunks"]
+        padded = [*seen, *[0] * (-len(seen) % chunk_size)]
+        keys = super().chunk_keys(tokens=padded, chunk_size=chunk_size, **args)["chunks"]
+        return {"chunks": [{**chunk, "key": found["key"]} for chunk, found in zip(whole, keys, strict=False)]}
+
+
+@mutant("knows-only-its-own-puts", stands_for="an index of what is stored, kept in the client that stored it.")
+class KnowsItsOwnPuts(ReferenceClient):
+    """Says of every key under which it has not stored that the server lacks it."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._stored: set[str] = set()
+
+    def put(self, *, key: Mapping[str, Any], **args: Any) -> Answer:
+        """Store, and remember that."""
+        self._stored.add(repr(key))
+        return super().put(key=key, **args)
+
+    def exist(self, *, key: Mapping[str, Any], **args: Any) -> Answer:
+        """Whether this client has stored it, if the server has it."""
+        found = super().exist(key=key, **args)
+        return {"exists": found["exists"] and repr(key) in self._stored}
