@@ -60,6 +60,7 @@ TOPICS: Final = (
     "lm.identity",
     "lm.connection",
     "lm.broken",
+    "lm.state",
     "servers",
 )
 """In the order in which one builds on the other: the first failure that is shown is the one to repair first."""
