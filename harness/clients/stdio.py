@@ -23,7 +23,7 @@ from harness.client import (
 from harness.clients.answers import read_answer
 from harness.clients.contract import LINE_LIMIT, ContractViolation, shorten
 from harness.clients.payloads import to_json
-from harness.clients.scratch import Scratch
+from harness.clients.scratch import Scratch, ScratchLost
 from harness.clients.session import ClientSession
 from harness.supervise import LineTooLong, PipeClosed, ProcessEnded, SupervisedProcess, Tail, TooMuchMemory
 
@@ -115,7 +115,10 @@ class StdioSession(ClientSession):
         assert self._process is not None
         until = time.monotonic() + deadline
         files: list[str] = []
-        line = self._request(op, args, deadline, files)
+        try:
+            line = self._request(op, args, deadline, files)
+        except ScratchLost as problem:
+            raise self._failure(op, problem, deadline) from None
         self._note(line)
         try:
             self._refuse_unasked(self._process, before=op)
