@@ -72,7 +72,9 @@ def hanging(start, mark, tmp_path):
 
 
 def adapters(mark):
-    return sum(HANGS.name in words for pid, words in alive(mark).items() if "harness.cli" not in words and "-c" not in words.split())
+    return sum(
+        HANGS.name in words for pid, words in alive(mark).items() if "harness.cli" not in words and "-c" not in words.split()
+    )
 
 
 def nothing_is_left(mark):

@@ -3,6 +3,7 @@
 import os
 import signal
 import sys
+from pathlib import Path
 
 from polite import hello, read
 
@@ -16,7 +17,6 @@ for leaves in (False, True):
             signal.pause()
 hello()
 read()
-with open(sys.argv[1], "w") as pipe:
-    pipe.write("hangs\n")
+Path(sys.argv[1]).write_text("hangs\n")
 while True:
     signal.pause()
