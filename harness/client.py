@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final, Literal, Protocol
+from typing import Any, ClassVar, Final, Literal, Protocol
 
 PROTOCOL_VERSION: Final = 1
 ErrorClass = Literal["refused", "protocol", "connection", "timeout", "internal"]
@@ -167,6 +167,10 @@ class Session(Protocol):
     """A running client, whatever the transport. Calls are made from one thread at a time."""
 
     description: Description
+    has_process: ClassVar[bool]
+    """The client runs in a process of its own, which ``bye`` ends."""
+    exit_status: int | None
+    """What that process ended with; None while it runs, when it had to be killed, or without process."""
 
     def call(self, op: str, args: Mapping[str, Any], *, deadline: float) -> Answer:
         """One operation; ``deadline`` in seconds.

@@ -22,6 +22,10 @@ _BLOCK: Final = 512
 _FLAGS: Final = os.O_CLOEXEC | os.O_NOFOLLOW
 
 
+class ScratchLost(ContractViolation):
+    """The directory is no longer there."""
+
+
 class Scratch:
     """A private directory, removed by :meth:`remove` or at the latest when the interpreter ends."""
 
@@ -31,9 +35,18 @@ class Scratch:
         self._names = itertools.count(1)
 
     def leave(self, data: bytes) -> str:
-        """Write a file for the client; answers its name."""
+        """Write a file for the client; answers its name.
+
+        Raises:
+            ScratchLost: the client removed the directory, or made it something else.
+        """
         name = f"harness-{next(self._names)}"
-        leave(self.path, name, data)
+        try:
+            leave(self.path, name, data)
+        except OSError as error:
+            if self.path.is_dir() and not self.path.is_symlink():
+                raise
+            raise ScratchLost("the scratch directory", f"the client to leave it in place ({error.strerror})") from None
         return name
 
     def sweep(self, names: list[str]) -> int:
@@ -50,12 +63,11 @@ class Scratch:
         return total
 
     def empty(self) -> None:
-        """Delete everything, as after a client died in the middle of a call."""
-        for entry in self.path.iterdir():
-            if entry.is_dir() and not entry.is_symlink():
-                shutil.rmtree(entry, ignore_errors=True)
-            else:
-                _unlinked(entry)
+        """Delete everything, as after a client died in the middle of a call, and make the directory anew if it is gone."""
+        if self.path.is_symlink():
+            self.path.unlink()
+        shutil.rmtree(self.path, ignore_errors=True)
+        self.path.mkdir(mode=0o700, exist_ok=True)
 
 
 def leave(directory: Path, name: str, data: bytes) -> None:

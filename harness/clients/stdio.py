@@ -25,7 +25,7 @@ from harness.clients.answers import read_answer, read_one_answer
 from harness.clients.contract import LINE_LIMIT, ContractViolation, shorten
 from harness.clients.flight import Flight, fly
 from harness.clients.payloads import to_json
-from harness.clients.scratch import Scratch
+from harness.clients.scratch import Scratch, ScratchLost
 from harness.clients.session import ClientSession
 from harness.supervise import LineTooLong, PipeClosed, ProcessEnded, SupervisedProcess, Tail, TooMuchMemory
 
@@ -145,7 +145,10 @@ class StdioSession(ClientSession):
         assert self._process is not None
         until = time.monotonic() + deadline
         files: list[str] = []
-        line = self._request(op, args, deadline, files)
+        try:
+            line = self._request(op, args, deadline, files)
+        except ScratchLost as problem:
+            raise self._failure(op, problem, deadline) from None
         self._note(line)
         try:
             self._refuse_unasked(self._process, before=op)

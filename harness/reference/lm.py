@@ -94,6 +94,7 @@ class ReferenceClient(FrameOperations, KeyOperations, DeploymentOperations, Layo
             pages = Path("/proc/self/statm").read_text(encoding="ascii").split()[1]
             answer["resident_bytes"] = int(pages) * resource.getpagesize()
             answer["file_descriptors"] = sum(1 for _ in Path("/proc/self/fd").iterdir()) - 1
+            answer["threads"] = sum(1 for _ in Path("/proc/self/task").iterdir())
         return answer
 
     def bye(self, **_: Any) -> Answer:
