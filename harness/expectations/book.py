@@ -149,7 +149,7 @@ def _held_against(record: CaseRecord, entries: Sequence[Entry], file: str, today
     return replace(
         record,
         verdict=_VERDICTS.get((standing, record.verdict), record.verdict),
-        reason=_twice(entries, file) if others else _wording(standing, record, entry, file),
+        reason=_wording(standing, record, entries, file),
         expectation=Listed(
             entry=entry.number,
             outcome=entry.outcome,
@@ -186,11 +186,8 @@ _VERDICTS: Final[Mapping[tuple[Standing, Verdict], Verdict]] = {
 """Every other verdict stays: with another error, or under an expired entry, a failure is one as if it were not listed."""
 
 
-def _twice(entries: Sequence[Entry], file: str) -> str:
-    return f"entries {listing(entry.number for entry in entries)} of {file} both list the case; narrow one of them"
-
-
-def _wording(standing: Standing, record: CaseRecord, entry: Entry, file: str) -> str:
+def _wording(standing: Standing, record: CaseRecord, entries: Sequence[Entry], file: str) -> str:
+    entry = entries[0]
     known = f"{entry.reason} ({', '.join(filter(None, (entry.issue, f'until {entry.expires}')))})"
     place = f"entry {entry.number} of {file}"
     match standing:
@@ -204,6 +201,8 @@ def _wording(standing: Standing, record: CaseRecord, entry: Entry, file: str) ->
         case Standing.EXPIRED:
             remedy = "repair the client" if record.verdict in EXPECTABLE else "remove the case from the entry"
             return f"{place} expired on {entry.expires}: {entry.reason}; {remedy}, or renew the entry"
+        case Standing.LISTED_TWICE:
+            return f"entries {listing(one.number for one in entries)} of {file} both list the case; narrow one of them"
         case Standing.OTHER_ERROR:
             kinds = listing(entry.verdicts)
             said = f" with {entry.error!r}" if entry.error is not None else ""
