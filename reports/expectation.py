@@ -22,6 +22,8 @@ class Standing(StrEnum):
     """The client does not offer what the case needs, so that it cannot fail as the entry says."""
     EXPIRED = "expired"
     """The entry holds no longer, however the case ended."""
+    LISTED_TWICE = "listed-twice"
+    """Another entry lists the case as well, so that neither says how it must end. Only with pytest-xdist: else no case runs."""
 
 
 OUT_OF_DATE = frozenset(Standing) - {Standing.AS_LISTED}

@@ -49,6 +49,7 @@ _FAULTS: Final = {
     Standing.PASSED: "passes",
     Standing.UNSUPPORTED: "is unsupported",
     Standing.EXPIRED: "expired on {expires}",
+    Standing.LISTED_TWICE: "lists what another entry lists",
 }
 
 _LETTERS: Final = {Outcome.PASSED: "p", Outcome.FAILED: "F", Outcome.ERROR: "E", Outcome.SKIPPED: "s"}

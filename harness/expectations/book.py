@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import date
 from functools import lru_cache
@@ -73,17 +73,15 @@ class Book:
             if matches(pattern, execution.id) and entry.means(execution.release, execution.target):
                 yield pattern, entry
 
-    def entry_of(self, execution: Execution) -> Entry | None:
-        """The entry that an execution belongs to; the first one, where :meth:`overlaps` were not asked for before."""
-        entries = {entry.number: entry for _, entry in self.uses(execution)}
-        return entries[min(entries)] if entries else None
-
     def judged(self, record: CaseRecord) -> CaseRecord:
         """The record with what the list makes of it."""
         if record.verdict not in _JUDGED or record.expectation is not None:
             return record
-        entry = self.entry_of(Execution(record.id, record.name, _release(record.release), record.target))
-        return record if entry is None else _held_against(record, entry, self.file.path.name, self.today)
+        execution = Execution(record.id, record.name, _release(record.release), record.target)
+        entries = {entry.number: entry for _, entry in self.uses(execution)}
+        if not entries:
+            return record
+        return _held_against(record, [entries[number] for number in sorted(entries)], self.file.path.name, self.today)
 
     def faults(self, selection: Iterable[Execution], exists: Callable[[str, Entry], bool] | None) -> list[str]:
         """What is wrong with the list for a selection of cases: overlapping entries, and patterns without a case.
@@ -145,12 +143,13 @@ _JUDGED: Final = frozenset({Verdict.PASS, Verdict.UNSUPPORTED, *EXPECTABLE})
 """What a list has a say in; that mock, harness or environment failed stays as it is."""
 
 
-def _held_against(record: CaseRecord, entry: Entry, file: str, today: date) -> CaseRecord:
-    standing = _standing(record, entry, today)
+def _held_against(record: CaseRecord, entries: Sequence[Entry], file: str, today: date) -> CaseRecord:
+    entry, *others = entries
+    standing = Standing.LISTED_TWICE if others else _standing(record, entry, today)
     return replace(
         record,
         verdict=_VERDICTS.get((standing, record.verdict), record.verdict),
-        reason=_wording(standing, record, entry, file),
+        reason=_wording(standing, record, entries, file),
         expectation=Listed(
             entry=entry.number,
             outcome=entry.outcome,
@@ -181,11 +180,14 @@ _VERDICTS: Final[Mapping[tuple[Standing, Verdict], Verdict]] = {
     (Standing.UNSUPPORTED, Verdict.UNSUPPORTED): Verdict.UNEXPECTED_PASS,
     (Standing.EXPIRED, Verdict.PASS): Verdict.UNEXPECTED_PASS,
     (Standing.EXPIRED, Verdict.UNSUPPORTED): Verdict.UNEXPECTED_PASS,
+    (Standing.LISTED_TWICE, Verdict.PASS): Verdict.UNEXPECTED_PASS,
+    (Standing.LISTED_TWICE, Verdict.UNSUPPORTED): Verdict.UNEXPECTED_PASS,
 }
 """Every other verdict stays: with another error, or under an expired entry, a failure is one as if it were not listed."""
 
 
-def _wording(standing: Standing, record: CaseRecord, entry: Entry, file: str) -> str:
+def _wording(standing: Standing, record: CaseRecord, entries: Sequence[Entry], file: str) -> str:
+    entry = entries[0]
     known = f"{entry.reason} ({', '.join(filter(None, (entry.issue, f'until {entry.expires}')))})"
     place = f"entry {entry.number} of {file}"
     match standing:
@@ -199,6 +201,8 @@ def _wording(standing: Standing, record: CaseRecord, entry: Entry, file: str) ->
         case Standing.EXPIRED:
             remedy = "repair the client" if record.verdict in EXPECTABLE else "remove the case from the entry"
             return f"{place} expired on {entry.expires}: {entry.reason}; {remedy}, or renew the entry"
+        case Standing.LISTED_TWICE:
+            return f"entries {listing(one.number for one in entries)} of {file} both list the case; narrow one of them"
         case Standing.OTHER_ERROR:
             kinds = listing(entry.verdicts)
             said = f" with {entry.error!r}" if entry.error is not None else ""

@@ -45,9 +45,10 @@ def record():
         cell = "-".join(filter(None, (release, target, variant)))
         if summary is None and verdict not in {"pass", "unsupported"}:
             summary = "wrong length: 1"
+        diagnosis = Diagnosis(summary) if summary is not None else None
         return CaseRecord(
             id=f"{name}[{cell}]", topic=topic, case=case, release=release, target=target, variant=variant, seconds=0.1,
-            verdict=Verdict(verdict), title="A client reads.", diagnosis=Diagnosis(summary) if summary is not None else None, **more,
+            verdict=Verdict(verdict), title="A client reads.", diagnosis=diagnosis, **more,
         )  # fmt: skip
 
     return make

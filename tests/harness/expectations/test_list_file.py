@@ -93,11 +93,11 @@ BAD_VALUES = {
     "an issue that is no address": ({"issue": '"#7"'}, "entry 1, issue: expected an address that begins with https://"),
     "an issue without a host": ({"issue": '"https://"'}, "entry 1, issue: expected an address"),
     "an issue that breaks off": ({"issue": '"https://[::1"'}, "entry 1, issue: expected an address"),
-    "releases that are none": ({"releases": '"newest"'}, "entry 1, releases: expected releases, such as '0.5.6', '0.3.3 to 0.4.3'"),
+    "releases that are none": ({"releases": '"newest"'}, "entry 1, releases: expected releases, such as '0.5.6', '0.3.3"),
     "releases backwards": ({"releases": '"0.4.3 to 0.3.3"'}, "ends before it begins"),
     "an unknown target": ({"targets": '"cloud"'}, "entry 1, targets: expected one of fixtures, mock, live; got 'cloud'"),
     "an unknown platform": ({"platforms": '"linus"'}, "entry 1, platforms: expected one of linux, darwin"),
-    "a verdict nobody is blamed for": ({"verdict": '"mock-drift"'}, "expected one of fail, hang, crash; got 'mock-drift'; that the"),
+    "a verdict nobody is blamed for": ({"verdict": '"mock-drift"'}, "one of fail, hang, crash; got 'mock-drift'; that the mock"),
     "an unknown verdict": ({"verdict": '"slow"'}, "entry 1, verdict: expected one of fail, hang, crash; got 'slow'"),
     "a misspelt key": ({"expire": "2027-03-31"}, "entry 1, expire: unknown key; did you mean expires?"),
     "an unknown key": ({"zzz": "1"}, "entry 1, zzz: unknown key; known are cases, releases, targets"),
@@ -130,7 +130,7 @@ def test_a_file_that_is_no_list_is_refused(read, text, message):
 
 
 def test_a_file_that_is_not_there_says_how_to_make_one(tmp_path):
-    with pytest.raises(UsageError, match="no such file; 'lmconform run --write-expectations .*known.toml' makes one"):
+    with pytest.raises(UsageError, match=r"no such file; 'lmconform run --write-expectations .*known\.toml' makes one"):
         read_expectations(tmp_path / "known.toml")
 
 

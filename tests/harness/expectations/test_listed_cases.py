@@ -53,7 +53,16 @@ def test_table_of_entries_and_outcomes(entry, book, record, about, ended, verdic
 
 
 def test_every_standing_is_in_the_table():
-    assert {standing for _, _, _, standing, _ in TABLE.values()} - {None} == set(Standing)
+    assert {standing for _, _, _, standing, _ in TABLE.values()} - {None} == set(Standing) - {Standing.LISTED_TWICE}
+
+
+@pytest.mark.parametrize(
+    ("ended", "verdict"), [("fail", "fail"), ("pass", "unexpected-pass"), ("unsupported", "unexpected-pass")]
+)
+def test_a_case_of_two_entries_fails_the_run_however_it_ends(entry, book, record, ended, verdict):
+    judged = book(entry(), entry("lm.get.*", number=2, outcome="flaky")).judged(record(ended))
+    assert (judged.verdict, judged.expectation.standing) == (verdict, "listed-twice")
+    assert judged.reason == "entries 1 and 2 of known.toml both list the case; narrow one of them"
 
 
 def test_a_case_that_is_not_listed_stays_as_it_is(entry, book, record):
@@ -80,7 +89,7 @@ WORDS = {
     "another error": ({}, ("fail", "wrong type"), ["entry 1 of known.toml expects fail with 'wrong length'", "another one"]),
     "a pass": ({}, ("pass", None), ["passes, but entry 1 of known.toml says that it fails", "it rounds down", "remove the case"]),
     "no support": ({}, ("unsupported", None), ["is unsupported", "cannot fail as entry 1 of known.toml says"]),
-    "expired": ({"expires": PAST}, ("fail", None), ["entry 1 of known.toml expired on 2027-03-30", "repair the client, or renew"]),
+    "expired": ({"expires": PAST}, ("fail", None), ["entry 1 of known.toml expired on 2027-03-30", "repair the client, or"]),
     "expired, passes": ({"expires": PAST}, ("pass", None), ["expired on 2027-03-30", "remove the case from the entry, or renew"]),
     "flaky": ({"outcome": "flaky"}, ("pass", None), ["flaky: it rounds down (until 2027-03-31)"]),
 }  # fmt: skip
