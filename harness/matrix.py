@@ -67,6 +67,7 @@ TOPICS: Final = (
     "lm.connection",
     "lm.concurrency",
     "lm.broken",
+    "lm.misbehaviour",
     "lm.state",
     "lm.counterexamples",
     "lm.fuzz",

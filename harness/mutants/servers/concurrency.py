@@ -147,12 +147,12 @@ class LastToBeginWins(LmServer):
 class _ShortOnesFirst(Session):
     """Keeps a value back while there are other requests to answer."""
 
-    _held: Outgoing | None = None
+    _waiting: Outgoing | None = None
 
     def _serve(self, exchange: RunningExchange, request: ServerRequest) -> Ending | None:
-        held, self._held = self._held, None
+        held, self._waiting = self._waiting, None
         if request.command == "GET" and held is None and self._more_is_there():
-            self._held = self._desk.replies.answer(request, self._desk.store)
+            self._waiting = self._desk.replies.answer(request, self._desk.store)
             return None
         ending = super()._serve(exchange, request)
         return ending or (deliver(self._connection, held) if held is not None else None)
