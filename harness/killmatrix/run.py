@@ -13,8 +13,8 @@ from harness.killmatrix.excused import reason_for
 from harness.killmatrix.pool import Line, Pool, Work, WorkerLost
 from harness.killmatrix.schedule import Baseline, Candidate, Schedule, Task, meeting_of
 from harness.machine import processors
-from harness.matrix import matches
 from harness.mutants.mutant import Mutant, ServerMutant, load_mutants, load_server_mutants
+from harness.patterns import matches
 from harness.usage import UsageError, parse_effort, parse_releases, parse_targets
 from harness.version import TOOL_VERSION
 from reports.mutants.model import ExecutionColumn, KillMatrix, Meeting, Mode, MutantRow

@@ -80,8 +80,7 @@ class MutantWorker:
     def _perform(self, items: Sequence[pytest.Item], matrix: Matrix, task: dict[str, Any]) -> None:
         name, side = task["mutant"], task["side"]
         matrix.shrink = False
-        matrix.dismiss_client()
-        matrix.spec = SERVED if name is None or side == "server" else f"mutant:{name}"
+        matrix.change_client(SERVED if name is None or side == "server" else f"mutant:{name}")
         server = load_server_mutants()[name].make if name is not None and side == "server" else LmServer
         until = time.monotonic() + task["limit"] if task["limit"] is not None else None
         found = False

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import platform
 import resource
+import threading
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, ClassVar, Final
@@ -60,13 +61,14 @@ class LmConnection(Connection):
 
 
 class ReferenceClient(FrameOperations, KeyOperations, DeploymentOperations, LayoutOperations):
-    """All operations of the contract, for every known release."""
+    """All operations of the contract, for every known release, from any number of threads."""
 
     name: ClassVar[str] = "lmconform reference client"
     connection_class: ClassVar[type[LmConnection]] = LmConnection
 
     def __init__(self) -> None:
         self._connections: dict[str, LmConnection] = {}
+        self._naming = threading.Lock()
 
     def hello(self, *, protocol: int, **_: Any) -> Answer:
         """Who this is and what it can do."""
@@ -78,23 +80,26 @@ class ReferenceClient(FrameOperations, KeyOperations, DeploymentOperations, Layo
             "language": f"Python {platform.python_version()}",
             "operations": list(OPERATIONS),
             "releases": list(KNOWN_RELEASES),
+            "concurrent": True,
         }
 
     def state(self, **_: Any) -> Answer:
         """What this process holds."""
         answer: Answer = {
-            "connections": sum(connection.is_open for connection in self._connections.values()),
+            "connections": sum(connection.is_open for connection in list(self._connections.values())),
+            "threads": threading.active_count(),
             "resident_bytes": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024,
         }
         with contextlib.suppress(OSError, ValueError):
             pages = Path("/proc/self/statm").read_text(encoding="ascii").split()[1]
             answer["resident_bytes"] = int(pages) * resource.getpagesize()
             answer["file_descriptors"] = sum(1 for _ in Path("/proc/self/fd").iterdir()) - 1
+            answer["threads"] = sum(1 for _ in Path("/proc/self/task").iterdir())
         return answer
 
     def bye(self, **_: Any) -> Answer:
         """Close everything."""
-        for connection in self._connections.values():
+        for connection in list(self._connections.values()):
             connection.close()
         return {}
 
@@ -103,9 +108,15 @@ class ReferenceClient(FrameOperations, KeyOperations, DeploymentOperations, Layo
         if protocol != "lm":
             raise UnsupportedError(f"protocol {protocol!r}; only lm")
         known = release_of(release)
-        if connection in self._connections and self._connections[connection].is_open:
-            raise ClientError("refused", f"a connection {connection!r} is open already")
-        self._connections[connection] = self.connection_class(host, port, timeout_ms / 1000, known, self.codec)
+        self._refuse_taken(connection)
+        opened = self.connection_class(host, port, timeout_ms / 1000, known, self.codec)
+        with self._naming:
+            try:
+                self._refuse_taken(connection)
+            except ClientError:
+                opened.close()
+                raise
+            self._connections[connection] = opened
         return {}
 
     def put(
@@ -181,9 +192,15 @@ class ReferenceClient(FrameOperations, KeyOperations, DeploymentOperations, Layo
 
     def close(self, *, connection: str, **_: Any) -> Answer:
         """Close a connection; closing it twice, or one that never was, is harmless."""
-        if connection in self._connections:
-            self._connections[connection].close()
+        known = self._connections.pop(connection, None)
+        if known is not None:
+            known.close()
         return {}
+
+    def _refuse_taken(self, name: str) -> None:
+        known = self._connections.get(name)
+        if known is not None and known.is_open:
+            raise ClientError("refused", f"a connection {name!r} is open already")
 
     def _connection(self, name: str) -> LmConnection:
         try:
