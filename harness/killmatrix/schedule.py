@@ -1,7 +1,7 @@
 """What meets what, in which order: as little as shows that every mutant dies and every execution finds one, or everything.
 
-Covering, a mutant first meets the cases that are about it, all of them, and if none finds it the others until one does. Then the
-executions that have found nothing so far meet the mutants that are the likeliest to be found by them.
+Covering, a mutant first meets the cases that are about it, all of their executions that have found nothing so far, and if none
+finds it the others until one does. Then executions that are still idle meet the mutants that they are the likeliest to find.
 """
 
 from __future__ import annotations
@@ -134,9 +134,13 @@ class Schedule:
         possible = self._possible(candidate)
         if self._mode == "complete":
             return Task(candidate, tuple(possible))
-        about = [number for number in possible if self._is_about(candidate, number)]
-        others = sorted(set(possible) - set(about), key=lambda number: (number not in self._idle, self._seconds[number], number))
-        return Task(candidate, tuple(about), tuple(others), PATIENCE)
+        about = {number for number in possible if self._is_about(candidate, number)}
+        first = [number for number in possible if number in about & self._idle]
+        others = sorted(
+            set(possible) - set(first),
+            key=lambda number: (number not in about, number not in self._idle, self._seconds[number], number),
+        )
+        return Task(candidate, tuple(first), tuple(others), PATIENCE)
 
     def _second_meeting(self) -> Task | None:
         if self._mode == "complete":
