@@ -17,9 +17,7 @@ NAMED = 12
 NOISES = 3
 """Executions that ended badly without being a kill, shown of a survivor."""
 _COLUMN = 4
-_NO_FINDING = (
-    "A crash, an answer against the contract of adapters, a fault of the harness or of the mock is no finding of a case."
-)
+_NO_FINDING = "A crash, an answer against the contract of adapters, a fault of the harness or the mock is no finding of a case."
 _WHY = 160
 
 

@@ -22,9 +22,7 @@ class _Goodbye(Session):
         return ending
 
 
-@server_mutant(
-    "server-says-goodbye", stands_for="A last reply that tells what was wrong, as other protocols have it.", found_by=REPLAY
-)
+@server_mutant("server-says-goodbye", stands_for="A last reply that tells what was wrong, as other protocols have it.")
 class SaysGoodbye(LmServer):
     """Sends a reply of failure before it closes a connection."""
 
@@ -93,9 +91,7 @@ class _DropsWhatFollows(Session):
         return ending
 
 
-@server_mutant(
-    "server-drops-pipelined", stands_for="A buffer for each request, thrown away with what else came.", found_by=REPLAY
-)
+@server_mutant("server-drops-pipelined", stands_for="A buffer for each request, thrown away with what else came.")
 class DropsWhatFollows(LmServer):
     """Throws away requests that came together with another one."""
 

@@ -51,9 +51,7 @@ class AnswersPut(LmServer):
     replies_class = other_replies(lambda profile, request, out, _: _code(profile, 200) if request.command == "PUT" else out)
 
 
-@server_mutant(
-    "server-answers-list", stands_for="What the code of lmcache's server means to do, and no release does.", found_by=REPLAY
-)
+@server_mutant("server-answers-list", stands_for="What the code of lmcache's server means to do, and no release does.")
 class AnswersList(LmServer):
     """Answers a LIST."""
 

@@ -33,9 +33,7 @@ class _NotCut(Session):
         return None
 
 
-@server_mutant(
-    "server-drops-cut-put", stands_for="What anybody would do: the real server keeps a key without a value.", found_by=REPLAY
-)
+@server_mutant("server-drops-cut-put", stands_for="What anybody would do: the real server keeps a key without a value.")
 class DropsCutPut(LmServer):
     """Stores nothing of a PUT that is cut off."""
 
@@ -67,9 +65,7 @@ class _FirstPut(Session):
         return ending
 
 
-@server_mutant(
-    "server-drops-second-put", stands_for="Put if absent: a cache of values that never change under a key.", found_by=REPLAY
-)
+@server_mutant("server-drops-second-put", stands_for="Put if absent: a cache of values that never change under a key.")
 class DropsSecondPut(LmServer):
     """Keeps the first value of a key."""
 
@@ -182,9 +178,7 @@ class KeyAsText(_OtherKeys):
     """Keeps values under the text of their keys, whatever it is."""
 
 
-@server_mutant(
-    "server-key-spelled-one-way", stands_for="A pattern for keys that allows what clients of today write.", found_by=REPLAY
-)
+@server_mutant("server-key-spelled-one-way", stands_for="A pattern for keys that allows what clients of today write.")
 class SpelledOneWay(_OtherKeys):
     """Refuses every spelling of a key but that of a writer."""
 
@@ -225,9 +219,7 @@ class NumbersUnchecked(_Unchecked):
     """Answers requests whose numbers stand for nothing."""
 
 
-@server_mutant(
-    "server-checks-length", stands_for="A check that length and shape agree, which no real server makes.", found_by=REPLAY
-)
+@server_mutant("server-checks-length", stands_for="A check that length and shape agree, which no real server makes.")
 class ChecksLength(LmServer):
     """Refuses a PUT whose length is negative or not what its shape amounts to."""
 
