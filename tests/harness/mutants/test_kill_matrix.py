@@ -149,11 +149,13 @@ def test_what_has_found_something_is_met_again_only_until_the_mutant_dies():
     assert second.then[:2] == (0, 1)
 
 
-def test_what_is_idle_then_meets_every_mutant_until_one_is_found():
-    tasks = played(schedule(FIRST, SECOND, executions=CASES), {"first": {0, 1}, "second": {1, 2}})
-    assert [(task.candidate.name, task.first) for task in tasks[2:]] == [("second", (2,))] or [
-        task.candidate.name for task in tasks[2:]
-    ] == ["first", "second"]
+def test_what_is_idle_then_meets_the_mutants_that_have_not_met_it_until_one_is_found():
+    third = Candidate("third", "client", "0.5.6", ("lm.a",))
+    killing = {"first": {0, 1}, "second": {1}, "third": {0, 2}}
+    tasks = played(schedule(FIRST, SECOND, third, executions=CASES), killing)
+    later = [(task.candidate.name, task.first) for task in tasks[3:]]
+    assert later[-1] == ("third", (2,))
+    assert {names for _, names in later} == {(2,)}
 
 
 def test_a_complete_run_lets_every_mutant_meet_everything_of_its_side():
