@@ -1,6 +1,8 @@
 """Connections: refused, lost, closed, and several at once."""
 
 import socket
+import struct
+import threading
 
 from cases.lm.steps import SHORT_MS, STALL_MS
 from harness.case import MOCK, SERVERS, case
@@ -72,6 +74,36 @@ def test_puts_to_a_dead_server(client: Subject, judge: Judge, server: Server, ke
     value = binary(bytes(1 << 20))
     answers = [client.call("put", connection=connection, key=keys(), **value.stored) for _ in range(4)]
     judge.not_ok("put", answers[-1], because="the server has been gone for three puts", kinds=("connection", "timeout"))
+
+
+@case("LM-CONN-002", "LM-PUT-001", targets=MOCK, needs=("connect", "put"))
+def test_interrupted_put_is_not_sent_again(client: Subject, judge: Judge, keys: Keys) -> None:
+    """A put that the server cuts off ends with an error, and is not sent again over another connection."""
+    value = binary(bytes(16 << 20))
+    began: list[bytes] = []
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        threading.Thread(target=cut_off, args=(server, began), daemon=True).start()
+        host, port = server.getsockname()
+        name = client.new_connection()
+        client.ok("connect", connection=name, protocol="lm", host=host, port=port, timeout_ms=SHORT_MS)
+        answer = client.call("put", connection=name, key=keys(), **value.stored)
+        server.shutdown(socket.SHUT_RDWR)
+    judge.not_ok("put", answer, because="the server reset the connection inside the payload", kinds=("connection", "timeout"))
+    judge.holds(len(began) == 1, f"one put began {len(began)} times", cite="LM-CONN-002")
+
+
+def cut_off(server: socket.socket, began: list[bytes]) -> None:
+    """Reset every connection once its first bytes have come, and note those, until the server is shut down."""
+    while True:
+        try:
+            connection, _ = server.accept()
+        except OSError:
+            return
+        with connection:
+            connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+            data = connection.recv(1)
+            if data:
+                began.append(data)
 
 
 @case("LM-CONN-002", "LM-CONN-005", targets=MOCK, needs=("connect", "put", "get", "exist"))

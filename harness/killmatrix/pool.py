@@ -34,7 +34,7 @@ class Work(Protocol):
     def next(self) -> Task | None:
         """What to do next; None: nothing now, and nothing at all once no task is under way."""
 
-    def learn(self, task: Task, number: int, *, killed: bool) -> None:
+    def learn(self, task: Task, number: int, *, killed: bool, seconds: float) -> None:
         """Take the outcome of one execution."""
 
     def end(self, task: Task) -> None:
@@ -170,7 +170,7 @@ class Pool:
                 begun[:] = [line["begins"]]
                 return
             with self._lock:
-                schedule.learn(task, line["execution"], killed=line["killed"])
+                schedule.learn(task, line["execution"], killed=line["killed"], seconds=line["seconds"])
                 heard(task, line)
 
         try:

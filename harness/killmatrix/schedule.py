@@ -1,7 +1,7 @@
 """What meets what, in which order: as little as shows that every mutant dies and every execution finds one, or everything.
 
-Covering, a mutant first meets the cases that are about it, all of them, and if none finds it the others until one does. Then the
-executions that have found nothing so far meet the mutants that are the likeliest to be found by them.
+Covering, a mutant first meets the cases that are about it, all of their executions that have found nothing so far, and if none
+finds it the others until one does. Then executions that are still idle meet the mutants that they are the likeliest to find.
 """
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ from typing import Final
 from harness.mutants.mutant import Side
 from reports.mutants.model import ExecutionColumn, Meeting, Mode
 
-PATIENCE: Final = 90.0
-"""Seconds that one mutant may take in one go of a covering run, in which the rest is met by others."""
+PATIENCE: Final = 60.0
+"""Seconds that one mutant may take in one go of a covering run, and an execution in all, before it is left as it is."""
 
 
 @dataclass(frozen=True)
@@ -56,7 +56,7 @@ class Baseline:
         self.under_way += 1
         return self._shares.pop(0)
 
-    def learn(self, task: Task, number: int, *, killed: bool) -> None:
+    def learn(self, task: Task, number: int, *, killed: bool, seconds: float) -> None:
         """Nothing to learn."""
 
     def end(self, task: Task) -> None:
@@ -92,6 +92,7 @@ class Schedule:
         self._tried: dict[Candidate, set[int]] = {candidate: set() for candidate in candidates}
         self._found: dict[Candidate, set[str]] = {candidate: set() for candidate in candidates}
         """Cases that have found each mutant."""
+        self._spent = [0.0] * len(executions)
         self._idle = {number for number, column in enumerate(executions) if seek_idle and column.id not in excused}
 
     def next(self) -> Task | None:
@@ -101,11 +102,13 @@ class Schedule:
             self._running.add(task.candidate)
         return task
 
-    def learn(self, task: Task, number: int, *, killed: bool) -> None:
+    def learn(self, task: Task, number: int, *, killed: bool, seconds: float) -> None:
         """Take the outcome of one execution."""
         self._tried[task.candidate].add(number)
-        if killed:
+        self._spent[number] += seconds
+        if killed or self._spent[number] > PATIENCE:
             self._idle.discard(number)
+        if killed:
             self._found[task.candidate].add(self._executions[number].case)
 
     def end(self, task: Task) -> None:
@@ -123,7 +126,8 @@ class Schedule:
         """What there is to do, in words for a progress line."""
         if self._waiting:
             return f"{len(self._waiting)} mutants to meet for the first time"
-        return f"{len(self._idle)} executions that have found nothing yet"
+        few = ": " + ", ".join(self._executions[number].id for number in sorted(self._idle)) if len(self._idle) <= 3 else ""
+        return f"{len(self._idle)} executions that have found nothing yet{few}"
 
     def _must_wait(self) -> bool:
         """First meetings that are still under way may leave fewer executions idle."""
@@ -134,9 +138,13 @@ class Schedule:
         possible = self._possible(candidate)
         if self._mode == "complete":
             return Task(candidate, tuple(possible))
-        about = [number for number in possible if self._is_about(candidate, number)]
-        others = sorted(set(possible) - set(about), key=lambda number: (number not in self._idle, self._seconds[number], number))
-        return Task(candidate, tuple(about), tuple(others), PATIENCE)
+        about = {number for number in possible if self._is_about(candidate, number)}
+        first = [number for number in possible if number in about & self._idle]
+        others = sorted(
+            set(possible) - set(first),
+            key=lambda number: (number not in about, number not in self._idle, self._seconds[number], number),
+        )
+        return Task(candidate, tuple(first), tuple(others), PATIENCE)
 
     def _second_meeting(self) -> Task | None:
         if self._mode == "complete":

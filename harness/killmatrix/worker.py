@@ -1,8 +1,8 @@
 """A process that executes cases against one mutant after the other; what to execute comes on standard input, as JSON lines.
 
 The first line that it writes lists its executions; then come, for ``{"mutant": NAME, "side": SIDE, "first": [...], "then": [...],
-"limit": SECONDS}``, two lines for each execution and ``{"done": true}``. All of ``first`` is executed, ``then`` until the mutant is
-found. No mutant (null) stands for the reference client and the mock as they are.
+"limit": SECONDS}``, two lines for each execution and ``{"done": true}``. All of ``first`` is executed, ``then`` until the mutant
+is found. No mutant (null) stands for the reference client and the mock as they are.
 """
 
 from __future__ import annotations

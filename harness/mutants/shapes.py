@@ -130,15 +130,15 @@ class BinaryStripped(ReferenceClient):
 
 
 @mutant(
-    "shape-of-zeros-vanishes",
-    stands_for="while (!shape.empty() && shape.back() == 0) pop: lmcache keeps one dimension.",
+    "shape-of-zeros-is-scalar",
+    stands_for="A shape of nothing but zeros stripped to none, which is a scalar: lmcache keeps one dimension, and it is 0.",
     releases="0.4.4 and later",
     found_by=DECODING,
 )
-class ZerosVanish(ReferenceClient):
-    """Strips all of a shape that is nothing but zeros."""
+class ZerosAreScalar(ReferenceClient):
+    """Takes a shape that is nothing but zeros for one element."""
 
-    codec = OtherShapes(read=lambda name, shape: shape if any(shape) or name in BINARY_FORMATS else ())
+    codec = OtherShapes(read=lambda name, shape: shape if any(shape) or name in BINARY_FORMATS else (1,))
 
 
 def _to_the_first_zero(name: str, shape: Shape) -> Shape:

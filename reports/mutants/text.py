@@ -17,6 +17,7 @@ NAMED = 12
 NOISES = 3
 """Executions that ended badly without being a kill, shown of a survivor."""
 _COLUMN = 4
+_NO_FINDING = "A crash, an answer against the contract of adapters, a fault of the harness or the mock is no finding of a case."
 _WHY = 160
 
 
@@ -51,8 +52,8 @@ def totals(matrix: KillMatrix, width: int = 100) -> list[Text]:
         Text.assemble(
             word,
             f"  {count(clients, 'mutant')} of the client and {len(matrix.mutants) - clients} of the server, "
-            f"{count(len(matrix.survivors), 'survivor')}; {busy} of {count(len(matrix.executions), 'execution')} killed something, "
-            f"{count(sum(len(case.executions) for case in matrix.idle), 'execution')} idle; "
+            f"{count(len(matrix.survivors), 'survivor')}; {busy} of {count(len(matrix.executions), 'execution')} "
+            f"killed something, {count(sum(len(case.executions) for case in matrix.idle), 'execution')} idle; "
             f"{count(len(matrix.meetings), 'meeting')} in {'; '.join(rest)}",
         ),
         width,
@@ -92,9 +93,7 @@ def _survivors(survivors: Sequence[Survivor], width: int) -> list[Text]:
         for noise in survivor.noises[:NOISES]:
             lines += paragraph(f"{noise.verdict} in {_said(noise)}", width, _COLUMN)
         if survivor.noises:
-            lines += paragraph(
-                "A crash, an error of the harness or a mock that differs is no finding about a client.", width, _COLUMN
-            )
+            lines += paragraph(_NO_FINDING, width, _COLUMN)
     return [*lines, *paragraph("Write a case that finds them, or strengthen the one that should have.", width, 2)]
 
 

@@ -1,0 +1,85 @@
+"""The tables of mutants: enough of them, each documented, each different from what it is a mutant of."""
+
+import re
+
+import pytest
+
+from harness.client import ClientUnavailable
+from harness.killmatrix.run import shows_in
+from harness.matrix import matches
+from harness.mutants.mutant import find_mutant, load_mutants, load_server_mutants, mutant
+from harness.reference.lm import ReferenceClient
+from harness.runner import collect_cases
+from mockserver.lm import LmServer
+from wire.release import KNOWN_RELEASES, Release
+
+CLIENTS = load_mutants()
+SERVERS = load_server_mutants()
+ALL = [*CLIENTS.values(), *SERVERS.values()]
+
+
+def test_there_are_more_mutants_than_were_asked_for():
+    assert len(CLIENTS) >= 40
+    assert len(SERVERS) >= 20
+
+
+def test_a_name_is_taken_once():
+    names = [found.name for found in ALL]
+    assert sorted(names) == sorted(set(names))
+
+
+@pytest.mark.parametrize("found", ALL, ids=lambda found: found.name)
+def test_a_mutant_says_what_is_wrong_and_what_it_stands_for(found):
+    assert re.fullmatch(r"[a-z][a-z0-9-]+", found.name)
+    assert re.fullmatch(r"[A-Z].+\.", found.defect)
+    assert found.stands_for.endswith(".")
+    assert len(found.stands_for) > 10
+    assert found.defect != found.stands_for
+
+
+@pytest.mark.parametrize("found", ALL, ids=lambda found: found.name)
+def test_a_mutant_shows_in_some_release(found):
+    assert any(shows_in(found, Release.parse(release)) for release in KNOWN_RELEASES)
+
+
+@pytest.mark.parametrize("found", ALL, ids=lambda found: found.name)
+def test_a_mutant_is_another_class_with_something_of_its_own(found):
+    sound = ReferenceClient if found.side == "client" else LmServer
+    assert issubclass(found.make, sound)
+    assert found.make is not sound
+    own = {name for kind in found.make.__mro__[: found.make.__mro__.index(sound)] for name in vars(kind)}
+    assert own - {"__module__", "__doc__", "__parameters__"}
+
+
+def test_the_cases_that_find_a_mutant_exist():
+    names = {case.name for case in collect_cases(lmcache="all", target="fixtures,mock,live", only=())}
+    stale = [
+        (found.name, pattern) for found in ALL for pattern in found.found_by if not any(matches(pattern, name) for name in names)
+    ]
+    assert stale == []
+
+
+def test_two_mutants_of_one_name_are_refused():
+    with pytest.raises(ValueError, match="two mutants are called key-hash-decimal"):
+
+        @mutant("key-hash-decimal", stands_for="Nothing.")
+        class Second(ReferenceClient):
+            """Does something else."""
+
+
+def test_a_mutant_without_words_is_refused():
+    with pytest.raises(ValueError, match="has no docstring"):
+
+        @mutant("a-new-one", stands_for="Nothing.")
+        class Wordless(ReferenceClient):
+            pass
+
+
+def test_an_unknown_mutant_is_told_with_a_guess():
+    with pytest.raises(ClientUnavailable, match="did you mean key-hash-decimal"):
+        find_mutant("key-hash-decimals")
+
+
+def test_a_mutant_of_the_server_is_no_client():
+    with pytest.raises(ClientUnavailable, match="it is a server"):
+        find_mutant("server-big-endian")

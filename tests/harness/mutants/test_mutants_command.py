@@ -1,0 +1,80 @@
+"""``lmconform mutants``, from its options to its exit code."""
+
+import json
+
+import jsonschema
+import pytest
+
+from fixturegen.corpus import captured_releases
+from harness.mutants import mutant as tables
+from reports.schema import schema_file
+
+ONE = ("mutants", "--lmcache", "0.5.6", "--jobs", "1", "--only-mutant")
+
+
+def test_a_mutant_that_a_case_finds_is_shown_dead(command):
+    ended = command(*ONE, "key-hash-decimal", "--only", "keys.format.format")
+    assert ended.code == 0, ended.out + ended.err
+    assert "key-hash-decimal" in ended.out
+    assert "SHOWN" in ended.out
+    assert "killed by" in ended.out
+
+
+def test_a_mutant_that_a_case_cannot_find_survives(command):
+    ended = command(*ONE, "key-hash-decimal", "--only", "lm.reply.decode")
+    assert ended.code == 1
+    assert "SURVIVES" in ended.out
+
+
+def test_a_case_that_finds_nothing_is_idle(command, monkeypatch):
+    kept = {"key-hash-decimal": tables.load_mutants()["key-hash-decimal"]}
+    monkeypatch.setattr("harness.killmatrix.run.load_mutants", lambda: kept)
+    monkeypatch.setattr("harness.killmatrix.run.load_server_mutants", dict)
+    ended = command("mutants", "--lmcache", "0.5.6", "--jobs", "1", "--only", "keys.format.*")
+    assert ended.code == 1
+    assert "keys.format.unreadable" in ended.out
+    assert "no execution finds anything" in ended.out
+
+
+def test_a_mutant_of_the_server_stands_where_a_live_server_would(command):
+    ended = command(*ONE, "server-big-endian", "--only", "servers.agreement.mock-equals-live")
+    assert ended.code == 0, ended.out + ended.err
+    assert "servers.agreement.mock-equals-live[0.5.6-live]" in " ".join(ended.out.split())
+
+
+def test_the_file_holds_every_meeting_and_fits_its_schema(command, tmp_path):
+    command(*ONE, "key-hash-decimal", "--only", "keys.format.format", "--complete", "--out", "kill.json")
+    document = json.loads((tmp_path / "kill.json").read_text())
+    jsonschema.validate(document, schema_file("mutants", 1))
+    assert document["mode"] == "complete"
+    assert {found["execution"] for found in document["meetings"]} == {found["id"] for found in document["executions"]}
+    assert document["shown"] is True
+
+
+def test_the_list_tells_what_each_mutant_stands_for(command):
+    ended = command("mutants", "--list")
+    assert ended.code == 0
+    assert "LMCache #3565" in " ".join(ended.out.split())
+    assert "server-big-endian" in ended.out
+
+
+def test_a_pattern_that_names_no_mutant_is_a_usage_error(command):
+    ended = command("mutants", "--only-mutant", "no-such-*")
+    assert ended.code == 2
+    assert "names no mutant" in ended.err
+
+
+def test_a_pattern_that_matches_no_case_is_a_usage_error(command):
+    ended = command(*ONE, "key-hash-decimal", "--only", "no.such.case")
+    assert ended.code == 2
+
+
+@pytest.mark.parametrize("release", [str(captured_releases()[-1]), str(captured_releases()[0])])
+def test_every_mutant_dies_and_every_execution_finds_one(command, tmp_path, release):
+    """What the project promises of its cases; the one slow test here."""
+    ended = command("mutants", "--lmcache", release, "--jobs", "2", "--out", "kill.json")
+    document = json.loads((tmp_path / "kill.json").read_text())
+    assert document["survivors"] == []
+    assert document["idle"] == []
+    assert ended.code == 0
+    assert sum(found["side"] == "client" and bool(found["releases"]) for found in document["mutants"]) >= 40
