@@ -37,6 +37,8 @@ class Examples:
     seed: int
     cell: str
     """Id of the execution."""
+    shrink: bool = True
+    """Look for the smallest example that fails, and not only for one."""
     asked: bool = False
     """Somebody asked for so many examples; otherwise a costly property may make do with fewer."""
 
@@ -67,11 +69,13 @@ class Examples:
 
     def _settings(self, steps: int = 50) -> settings:
         import platformdirs
-        from hypothesis import HealthCheck, Verbosity, settings
+        from hypothesis import HealthCheck, Phase, Verbosity, settings
         from hypothesis.configuration import set_hypothesis_home_dir
 
         set_hypothesis_home_dir(platformdirs.user_cache_path("lmcache-conformance") / "hypothesis")
+        unwanted = set() if self.shrink else {Phase.shrink, Phase.explain}
         return settings(
+            phases=[phase for phase in Phase if phase not in unwanted],
             database=None,
             deadline=None,
             max_examples=self.count,

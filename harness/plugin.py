@@ -29,6 +29,7 @@ SECONDS: Final = pytest.StashKey[float]()
 EXAMPLES: Final = 40
 SEED: Final = 0
 DEADLINE: Final = 15.0
+CLIENT_START: Final = 30.0
 _DEFAULTS: Final[dict[str, Any]] = {
     "client": "reference",
     "lmcache": "all",
@@ -37,10 +38,13 @@ _DEFAULTS: Final[dict[str, Any]] = {
     "live": None,
     "runtime": "venv",
     "results": None,
+    "expectations": None,
     "examples": EXAMPLES,
     "seed": SEED,
     "properties": False,
     "deadline": DEADLINE,
+    "client-start": CLIENT_START,
+    "client-memory": None,
 }
 
 
@@ -58,10 +62,13 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     add("live", "a running server of the one release under test", metavar="HOST:PORT")
     add("runtime", "where live servers run: venv or docker (default: venv)")
     add("results", "write results.jsonl there", metavar="FILE")
+    add("expectations", "a list of known failures, in TOML", metavar="FILE")
     add("examples", f"hypothesis examples of each property (default: {EXAMPLES})", type=int)
     add("seed", f"what the examples are drawn from (default: {SEED}, the same examples in every run)", type=int, metavar="NUMBER")
     add("properties", "only the cases that draw examples", action="store_true")
     add("deadline", f"seconds after which a silent client hangs (default: {DEADLINE:g})", type=float, metavar="SECONDS")
+    add("client-start", f"seconds that a client may take to start (default: {CLIENT_START:g})", type=float, metavar="SECONDS")
+    add("client-memory", "bytes that a client may hold, such as 4GiB", metavar="BYTES")
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -80,7 +87,7 @@ def pytest_sessionstart(session: pytest.Session) -> None:
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection(session: pytest.Session) -> None:
     """Refuse options that make no sense once, before cases are made of them."""
-    if any(session.config.getoption(name) != default for name, default in _DEFAULTS.items()):
+    if any(session.config.getoption(f"--{name}") != default for name, default in _DEFAULTS.items()):
         matrix_of(session.config)
 
 
@@ -107,6 +114,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     for item in items:
         selected = item.get_closest_marker("conformance") is None or matrix.selects(item)
         (kept if selected else dropped).append(item)
+    cases = [item for item in items if item.get_closest_marker("conformance") is not None]
     items[:] = sorted(kept, key=_place)
     if dropped:
         config.hook.pytest_deselected(items=dropped)
@@ -115,12 +123,20 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         raise pytest.UsageError(
             f"--only {patterns} matches no case of this selection; 'lmconform list --ids' shows what there is"
         )
+    if not hasattr(config, "workerinput"):
+        faults = matrix.faults_of_the_list(cases, kept, whole=_whole(config, cases))
+        if faults:
+            raise pytest.UsageError("\n".join(faults))
 
 
 def pytest_collection_finish(session: pytest.Session) -> None:
     """Open the results file once it is clear that cases will run."""
-    if any(item.get_closest_marker("conformance") for item in session.items) and not hasattr(session.config, "workerinput"):
-        _begin(session.config)
+    config = session.config
+    # Pytest comes here also after a selection was refused, and then no run begins.
+    if not any(item.get_closest_marker("conformance") for item in session.items) or hasattr(config, "workerinput"):
+        return
+    if not matrix_of(config).unmatched:
+        _begin(config)
 
 
 @pytest.hookimpl(wrapper=True)
@@ -137,6 +153,8 @@ def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) ->
     if call.excinfo is not None and isinstance(call.excinfo.value, UnsupportedByClient):
         report.outcome = "skipped"
         report.longrepr = (str(item.path), 0, f"unsupported: {call.excinfo.value}")
+    if (call.when == "setup" and call.excinfo is not None) or call.when == "call":
+        _hold_against_the_list(item, report)
     if call.when == "teardown":
         record = matrix_of(item.config).record(item, item.stash.get(ERROR, None), item.stash[SECONDS])
         report.lmconform = record.to_json()
@@ -219,10 +237,23 @@ def client(request: pytest.FixtureRequest, cell: Cell, judge: Judge) -> Iterator
     matrix = matrix_of(request.config)
     session = matrix.session()
     require(session, cell, _spec(request))
+    session.require(_spec(request).needs)
     session.mark()
     subject = Subject(session, cell, judge, matrix.budget)
     yield subject
     subject.release_connections()
+
+
+@pytest.fixture
+def another_client(request: pytest.FixtureRequest, cell: Cell, judge: Judge) -> Iterator[Subject]:
+    """A second instance of the client under test: a program runs once more, a class of Python is made once more."""
+    yield from _companion(request, cell, judge, own_process=False)
+
+
+@pytest.fixture
+def fresh_client(request: pytest.FixtureRequest, cell: Cell, judge: Judge) -> Iterator[Subject]:
+    """A second instance of the client under test, in a process of its own, which the cases of a worker share."""
+    yield from _companion(request, cell, judge, own_process=True)
 
 
 @pytest.fixture
@@ -243,6 +274,30 @@ def examples(request: pytest.FixtureRequest, cell: Cell) -> Examples:
     return matrix_of(request.config).examples_of(request.function.__name__, cell)
 
 
+def _whole(config: pytest.Config, cases: list[pytest.Item]) -> bool:
+    """Whether every case there is was collected: no path, keyword or marker left one out."""
+    from harness.bare_pytest import CASES
+
+    chosen = any(config.getoption(name, None) for name in ("keyword", "markexpr", "deselect", "lf"))
+    return not chosen and {item.path for item in cases} >= set(CASES.rglob("test_*.py"))
+
+
+def _hold_against_the_list(item: pytest.Item, report: Any) -> None:
+    """Let pytest see a known failure as an expected one, and a pass that is not expected as a failure."""
+    matrix = matrix_of(item.config)
+    if matrix.book is None:
+        return
+    from reports.verdict import Verdict
+
+    record = matrix.book.judged(matrix.record(item, item.stash.get(ERROR, None), item.stash[SECONDS]))
+    if record.verdict is Verdict.KNOWN_FAILURE:
+        report.outcome = "skipped"
+        report.wasxfail = record.reason
+    elif record.verdict is Verdict.UNEXPECTED_PASS:
+        report.outcome = "failed"
+        report.longrepr = record.reason
+
+
 def _begin(config: pytest.Config) -> None:
     from harness.client import ClientFailure
 
@@ -250,6 +305,18 @@ def _begin(config: pytest.Config) -> None:
         matrix_of(config).begin()
     except (ClientFailure, OSError) as error:
         raise pytest.UsageError(str(error)) from None
+
+
+def _companion(request: pytest.FixtureRequest, cell: Cell, judge: Judge, *, own_process: bool) -> Iterator[Subject]:
+    from harness.subject import Subject, require
+
+    matrix = matrix_of(request.config)
+    require(matrix.session(), cell, _spec(request))
+    session = matrix.companion(own_process=own_process)
+    session.mark()
+    subject = Subject(session, cell, judge, matrix.budget)
+    yield subject
+    subject.release_connections()
 
 
 def _spec(request: pytest.FixtureRequest) -> CaseSpec:

@@ -88,6 +88,13 @@ def _what(_record: CaseRecord, diagnosis: Diagnosis, width: int) -> list[Text]:
     return lines
 
 
+def _listed(record: CaseRecord, _diagnosis: Diagnosis, width: int) -> list[Text]:
+    if record.expectation is None or record.diagnosis is None or not record.reason:
+        return []
+    said = Text(escape(clip(record.reason, TEXT)))
+    return labelled("list of known failures", said, width, by=MARGIN, column=LABEL + 2, style="dim")
+
+
 def _fields(_record: CaseRecord, diagnosis: Diagnosis, width: int) -> list[Text]:
     if not diagnosis.fields:
         return []
@@ -209,6 +216,7 @@ def _more(count: int, what: str) -> list[Text]:
 
 _SECTIONS: Final[tuple[Callable[[CaseRecord, Diagnosis, int], list[Text]], ...]] = (
     _what,
+    _listed,
     _fields,
     _values,
     _frames,

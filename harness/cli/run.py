@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from harness.cli import options
-from harness.plugin import DEADLINE, EXAMPLES, SEED
+from harness.plugin import CLIENT_START, DEADLINE, EXAMPLES, SEED
 from harness.runner import RunOptions, run_matrix
 from harness.usage import read_seed
 from harness.workers import default_jobs
@@ -23,6 +23,19 @@ def command(
         str | None, typer.Option("--target", help="Any of fixtures,mock,live (default: fixtures,mock; with --live: live).")
     ] = None,
     only: options.Only = None,
+    expectations: Annotated[
+        Path | None,
+        typer.Option("--expectations", metavar="FILE", help="A list of known failures: they do not fail the run, all others do."),
+    ] = None,
+    write_expectations: Annotated[
+        Path | None,
+        typer.Option(
+            "--write-expectations",
+            metavar="FILE",
+            help="Write such a list with every failure of this run; with --expectations, bring that list up to date.",
+        ),
+    ] = None,
+    force: Annotated[bool, typer.Option("--force", help="Let --write-expectations overwrite the file.")] = False,
     live: Annotated[
         str | None,
         typer.Option(
@@ -48,6 +61,17 @@ def command(
     deadline: Annotated[
         float, typer.Option("--deadline", metavar="SECONDS", help="How long a call may take before the client hangs.")
     ] = DEADLINE,
+    client_start: Annotated[
+        float, typer.Option("--client-start", metavar="SECONDS", help="How long the client may take to start.")
+    ] = CLIENT_START,
+    client_memory: Annotated[
+        str | None,
+        typer.Option(
+            "--client-memory",
+            metavar="BYTES",
+            help="How much memory a client may hold, such as 512MiB (default: 4GiB, or less on a small machine).",
+        ),
+    ] = None,
     failures: Annotated[int, typer.Option("--failures", min=0, help="How many failures to explain on the terminal.")] = 10,
     jobs: Annotated[
         int | None,
@@ -56,7 +80,8 @@ def command(
 ) -> int:
     """Judge a client against captured fixtures, the mock server and a live server of the real lmcache.
 
-    Exit codes: 0 conformant, 1 not conformant, 2 usage or bad input, 3 the harness or its environment failed.
+    Exit codes: 0 conformant, or no failure but known ones, 1 not conformant, 2 usage or bad input, 3 the harness or its
+    environment failed.
     """
     return int(
         run_matrix(
@@ -72,8 +97,14 @@ def command(
                 seed=read_seed(seed),
                 properties=properties,
                 deadline=deadline,
+                client_start=client_start,
+                client_memory=client_memory,
                 failures=failures,
                 jobs=jobs or default_jobs(),
+                isolate=True,
+                expectations=expectations,
+                write_expectations=write_expectations,
+                force=force,
             )
         )
     )
