@@ -20,7 +20,7 @@ from wire.lm.shapes import pad_shape
 CITES = ("LM-GET-004", "LM-REPLY-005", "LM-ID-006", "LM-ID-007", "LM-ID-008", "LM-ID-009", "LM-CONN-001", "LM-CONN-003")
 OPERATIONS = ("get", "exist", "health")
 NEEDS = ("connect", "exist")
-FEW = 6
+FEW = 5
 ENDS = st.sampled_from(["close"] * 18 + ["reset"] * 6 + list(ENDINGS))
 """Silence costs the whole timeout of a connection, so that it is drawn seldom."""
 EDGES = st.sampled_from(

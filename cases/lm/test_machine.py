@@ -18,7 +18,7 @@ from wire.keys import KEY_GRAMMARS
 from wire.lm.profile import LmProfile
 from wire.release import Release
 
-STEPS = 25
+STEPS = 20
 CONNECTIONS = st.integers(0, 3)
 SPOILED = st.one_of(
     st.builds("close-after:bytes={},reset={}".format, st.integers(0, 320), st.sampled_from(["true", "false"])),
@@ -58,7 +58,7 @@ def test_interleavings(
     """Whatever puts, gets, checks, reconnections and spoiled replies come before, every answer is what the store must give."""
     numbers = itertools.count(1)
     machine = machine_of(release, profile, server)
-    examples.costly(5).run_machine(
+    examples.costly(4).run_machine(
         lambda: machine(Play(client, judge, server, keys, profile, f"{keys.model}/{next(numbers)}")), steps=STEPS
     )
 

@@ -26,7 +26,9 @@ from wire.release import Release
 IDENTITY = ("LM-ID-001", "LM-ID-002", "LM-ID-003", "LM-ID-004", "LM-ID-005")
 DESCRIPTION = ("LM-ID-006", "LM-ID-007", "LM-ID-008", "LM-ID-009", "LM-CONN-003")
 NEEDS = ("connect", "put", "get", "exist")
-FEW = 12
+FEW = 8
+SAMPLED = 8
+"""Each how many keys are loaded at the end: a real server takes 40 ms for a hit, as it sends header and payload apart."""
 NUMBER = 0x1A2B3C4D5E6F7081
 Start = Callable[[], Play]
 
@@ -44,7 +46,7 @@ def test_keys(client: Subject, judge: Judge, server: Server, keys: Keys, profile
             meet(starts(client, judge, server, keys, profile)(), changes[owner], change, value.expect)
         judge.miss(answer, because="nothing was stored under this key", expected=change)
         client.ok("put", connection=connection, key=keys(**change), **value.stored)
-    for change, value in zip(changes, values, strict=True):
+    for change, value in list(zip(changes, values, strict=True))[::SAMPLED]:
         got = client.ok("get", connection=connection, key=keys(**change), expect=value.expect)["payload"]
         judge.same_bytes(value.payload, got, what="the payload under its own key", source="what this case stored")
 
@@ -69,7 +71,7 @@ def test_any_two_keys(
     check()
 
 
-@case("LM-ID-005", "LM-CONN-003", targets=MOCK, releases="up to 0.3.13", needs=NEEDS)
+@case("LM-CONN-002", "LM-CONN-003", targets=MOCK, releases="up to 0.3.13", needs=NEEDS)
 def test_layer_that_servers_drop(client: Subject, judge: Judge, server: Server, keys: Keys, profile: LmProfile) -> None:
     """A get of one layer, at which servers of these releases close, gives no value of the whole chunk."""
     connection, value = client.connect(server, timeout_ms=SHORT_MS), sample(profile)
@@ -121,11 +123,10 @@ def test_headers(client: Subject, judge: Judge, keys: Keys, profile: LmProfile) 
         "format": [1, 2, 4],
         "dtype": [2, 3, 6],
         "shape": [shape, [2, 4, 2, 8], [2, 2, 4, 16], [2, -2, -4, 8]],
-        **({"location": [0, 1]} if profile.has_location else {}),
     }
     with scripted_peer(profile) as peer:
         for row in one_or_two(fields):
-            numbers = {"code": 200, **row, **{f"shape{index}": dim for index, dim in enumerate(row["shape"])}}
+            numbers = {"code": 200, "location": 0, **row, **{f"shape{index}": dim for index, dim in enumerate(row["shape"])}}
             header = struct.pack(f"<{len(profile.header.reply)}i", *(numbers[name] for name in profile.header.reply))
             spoken = Spoken("get", value.expect, header + value.payload, "silence")
             exchange(client, judge, peer, keys, profile, spoken, len(value.payload))

@@ -36,6 +36,12 @@ def test_the_header_says_what_was_run(judged):
     assert (header.tool_version, header.releases, header.targets) == (TOOL_VERSION, ("0.3.1", "0.5.6"), ("fixtures", "mock"))
 
 
+def test_the_header_names_the_seed(judged):
+    only = "lm.properties.reply-round-trip"
+    assert judged("reference", only).results.header.seed == 0
+    assert judged("reference", only, seed=77).results.header.seed == 77
+
+
 def test_every_id_is_in_the_file_once(judged):
     ids = [case.id for case in judged("reference", "keys.*", "lm.roundtrip.*").cases]
     assert len(ids) == len(set(ids)) > 100
@@ -100,3 +106,8 @@ def test_a_second_process_can_read_the_file_while_the_run_goes_on(stuck, tmp_pat
 
 def read_results_of(folder):
     return read_results(Path(folder) / "results.jsonl")
+
+
+def test_properties_alone_are_the_cases_that_draw_examples(judged):
+    cases = judged("reference", "lm.segments.*", properties=True, examples=1).cases
+    assert {case.name for case in cases} == {"lm.segments.any-segmentation", "lm.segments.any-cuts"}

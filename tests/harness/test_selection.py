@@ -4,7 +4,7 @@ import pytest
 
 from harness.case import TARGETS, case, cells, parameters, spec_of
 from harness.runner import collect_cases
-from harness.usage import UsageError, parse_address, parse_effort, parse_releases, parse_runtime, parse_targets
+from harness.usage import UsageError, parse_address, parse_effort, parse_releases, parse_runtime, parse_targets, read_seed
 from wire.release import Release
 
 PLAIN = "keys.parse.parse[0.5.6-fixtures-lm.key.parse.plain]"
@@ -98,6 +98,18 @@ def test_a_runtime_that_is_none_is_refused():
 def test_an_effort_that_is_none_is_refused(examples, deadline):
     with pytest.raises(UsageError):
         parse_effort(examples, deadline)
+
+
+@pytest.mark.parametrize("text", ["", "-1", "1.5", "0x10", "Random", "\u0661"])
+def test_a_seed_that_is_none_is_refused(text):
+    with pytest.raises(UsageError, match="--seed"):
+        read_seed(text)
+
+
+def test_a_seed_is_a_number_or_one_that_nobody_chose():
+    assert read_seed("20") == 20
+    assert len({read_seed("random") for _ in range(20)}) > 10
+    assert all(0 < read_seed("random") < 2**31 for _ in range(20))
 
 
 @pytest.mark.parametrize(

@@ -1,5 +1,6 @@
 """What a client does wrong ends in the right verdict, with an explanation that can be acted on."""
 
+import json
 import re
 import shlex
 
@@ -64,8 +65,15 @@ def test_the_rerun_line_runs_exactly_the_case_that_failed(wrong_byte, program, t
 
 
 def test_the_rerun_line_repeats_options_that_change_what_a_case_does(judged):
-    found = judged("python:broken_clients:WrongByte", ENCODE, examples=7, deadline=3.5).case.diagnosis.rerun
-    assert "--examples 7 --deadline 3.5" in found
+    found = judged("python:broken_clients:WrongByte", ENCODE, examples=7, seed=9, deadline=3.5).case.diagnosis.rerun
+    assert "--examples 7 --seed 9 --deadline 3.5" in found
+
+
+def test_a_property_that_fails_tells_an_example_that_can_be_kept(judged):
+    failed = judged("mutant:code-by-its-low-byte", "lm.fuzz.any-header*", examples=300, seed=11).with_verdict("fail")
+    kept = [json.loads(case.diagnosis.counterexample) for case in failed]
+    assert {example["reply"]["op"] for example in kept} <= {"get", "exist", "health"}
+    assert any(bytes.fromhex(example["reply"]["bytes"])[:2] == b"\xc8\x01" for example in kept)
 
 
 def test_a_requirement_that_only_a_part_of_a_case_is_about_is_quoted_although_the_case_does_not_cite_it(judged, monkeypatch):

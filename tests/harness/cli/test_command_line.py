@@ -13,6 +13,8 @@ USAGE = {
     "an option without its value": ["run", "--client"],
     "no examples": ["run", "--examples", "0"],
     "examples that are no number": ["run", "--examples", "many"],
+    "a seed that is none": ["run", "--seed", "soon"],
+    "a negative seed": ["run", "--seed", "-1"],
     "no deadline": ["run", "--deadline", "0"],
     "negative failures": ["run", "--failures", "-1"],
     "no client": ["run", "--client", ""],
@@ -78,7 +80,7 @@ def test_help_shows_what_a_command_does(command, name):
 @pytest.mark.parametrize(
     ("name", "options"),
     [
-        ("run", "--client --lmcache --target --only --live --runtime --out --examples --deadline --failures"),
+        ("run", "--client --lmcache --target --only --live --runtime --out --examples --seed --properties --deadline --failures"),
         ("list", "--lmcache --target --only --ids"),
         ("smoke", "--client"),
         ("serve", "--lmcache --port --host --allow-remote --fault --faults"),
