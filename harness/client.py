@@ -7,9 +7,9 @@ Python, ``bytes`` values are real ``bytes``; everything else is the JSON value o
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final, Literal, Protocol
+from typing import Any, ClassVar, Final, Literal, Protocol
 
 PROTOCOL_VERSION: Final = 1
 ErrorClass = Literal["refused", "protocol", "connection", "timeout", "internal"]
@@ -117,6 +117,8 @@ class ClientFailure(Exception):
     def __init__(self, message: str, *, stderr: str = "") -> None:
         super().__init__(message)
         self.stderr = stderr
+        self.at_start = False
+        """The client failed when it was started again, whatever it was to be asked."""
 
 
 class ClientHang(ClientFailure):
@@ -127,12 +129,25 @@ class ClientCrash(ClientFailure):
     """The client's process ended; the message names the exit status or signal."""
 
 
+class ClientTooLarge(ClientFailure):
+    """The client used more memory than it may, and was killed."""
+
+
 class AdapterFault(ClientFailure):
     """The adapter broke the contract: a line that is no JSON, does not fit the schema, or answers another request."""
 
 
 class ClientUnavailable(ClientFailure):
     """The client could not be started at all: the specification is wrong or the command is missing."""
+
+
+class NotAsked(ClientFailure):
+    """The client failed so often before that it was not asked again; ``after`` is what it did."""
+
+    def __init__(self, message: str, *, operation: str | None, after: type[ClientFailure]) -> None:
+        super().__init__(message)
+        self.operation = operation
+        self.after = after
 
 
 @dataclass(frozen=True)
@@ -152,12 +167,24 @@ class Session(Protocol):
     """A running client, whatever the transport. Calls are made from one thread at a time."""
 
     description: Description
+    has_process: ClassVar[bool]
+    """The client runs in a process of its own, which ``bye`` ends."""
+    exit_status: int | None
+    """What that process ended with; None while it runs, when it had to be killed, or without process."""
 
     def call(self, op: str, args: Mapping[str, Any], *, deadline: float) -> Answer:
         """One operation; ``deadline`` in seconds.
 
         Raises:
-            ClientHang, ClientCrash, AdapterFault: after which the next call starts a fresh client.
+            ClientHang, ClientCrash, ClientTooLarge, AdapterFault: after which the next call starts a fresh client.
+            NotAsked: the client failed at this operation too often before.
+        """
+
+    def require(self, operations: Iterable[str]) -> None:
+        """Find out before a case begins whether all of its operations may still be asked for.
+
+        Raises:
+            NotAsked: one of them failed too often before.
         """
 
     def call_all(self, calls: Sequence[Call], *, deadline: float) -> Sequence[Answer]:
@@ -182,8 +209,9 @@ class Session(Protocol):
 
 @dataclass
 class Budget:
-    """Time limits of one client, in seconds."""
+    """Limits of one client: times in seconds, memory in bytes; None is as much as it likes."""
 
     start: float = 30.0
     call: float = 15.0
     stop: float = 3.0
+    memory: int | None = None

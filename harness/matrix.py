@@ -9,6 +9,7 @@ import os
 import platform
 import shlex
 import sys
+import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -20,13 +21,22 @@ from fixturegen.corpus import load_corpus
 from fixturegen.errors import CorpusError
 from fixturegen.vector import content_hash
 from harness.case import CaseSpec, Cell, TargetName, case_name, spec_of, topic_of
-from harness.client import Budget, Session
+from harness.client import Budget, ClientFailure, Session
 from harness.clients.spec import open_client
 from harness.judge import Judge, explained
-from harness.plugin import DEADLINE, EXAMPLES
+from harness.patience import START, Patience
+from harness.plugin import CLIENT_START, DEADLINE, EXAMPLES
 from harness.requirements import Requirement, load_requirements
 from harness.targets import LiveServers
-from harness.usage import UsageError, parse_address, parse_effort, parse_releases, parse_runtime, parse_targets
+from harness.usage import (
+    UsageError,
+    parse_address,
+    parse_effort,
+    parse_limits,
+    parse_releases,
+    parse_runtime,
+    parse_targets,
+)
 from harness.verdicts import verdict_of
 from harness.version import TOOL_VERSION
 from reports.diagnosis import Diagnosis
@@ -51,6 +61,7 @@ TOPICS: Final = (
     "lm.connection",
     "lm.concurrency",
     "lm.broken",
+    "lm.state",
     "servers",
 )
 """In the order in which one builds on the other: the first failure that is shown is the one to repair first."""
@@ -126,6 +137,8 @@ class Matrix:
     budget: Budget = field(default_factory=lambda: Budget(call=DEADLINE))
     shrink: bool = True
     """Whether a property that fails looks for a smaller example to show."""
+    apart: bool = False
+    """No case runs in this process, and what a Python client does must not end it."""
     _session: Session | None = None
     _writer: ResultsWriter | None = None
     _matched: set[str] = field(default_factory=set)
@@ -146,6 +159,7 @@ class Matrix:
                 address=parse_address(config.getoption("--live"), releases, targets),
             )
             examples, deadline = parse_effort(config.getoption("--examples"), config.getoption("--deadline"))
+            start, memory = parse_limits(config.getoption("--client-start"), config.getoption("--client-memory"))
         except UsageError as error:
             raise pytest.UsageError(str(error)) from None
         results = config.getoption("--results")
@@ -157,7 +171,7 @@ class Matrix:
             live=live,
             results=Path(results) if results else None,
             examples=examples,
-            budget=Budget(call=deadline),
+            budget=Budget(start=start, call=deadline, memory=memory),
         )
 
     @functools.cached_property
@@ -193,10 +207,27 @@ class Matrix:
         return [target for target in self.targets if target not in spared]
 
     def session(self) -> Session:
-        """The running client, started on first use."""
+        """The running client, started on first use.
+
+        Raises:
+            ClientFailure: it cannot be started, or failed to so often that this was not tried again.
+        """
         if self._session is None:
-            self._session = open_client(self.spec, budget=self.budget)
+            self.patience.require(())
+            began = time.monotonic()
+            try:
+                session = open_client(self.spec, budget=self.budget, apart=self.apart)
+            except ClientFailure as failure:
+                self.patience.failed(START, failure, time.monotonic() - began)
+                raise
+            session.patience = self.patience
+            self._session = session
         return self._session
+
+    @functools.cached_property
+    def patience(self) -> Patience:
+        """How much of it is left with the client of this process."""
+        return Patience(self.budget.call)
 
     def dismiss_client(self) -> None:
         """Stop the client; the next use starts another one."""
@@ -311,6 +342,8 @@ class Matrix:
             words += ["--examples", str(self.examples)]
         if self.budget.call != DEADLINE:
             words += ["--deadline", f"{self.budget.call:g}"]
+        if self.budget.start != CLIENT_START:
+            words += ["--client-start", f"{self.budget.start:g}"]
         return shlex.join([*words, "--only", identity])
 
 

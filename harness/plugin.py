@@ -27,6 +27,7 @@ SECONDS: Final = pytest.StashKey[float]()
 
 EXAMPLES: Final = 40
 DEADLINE: Final = 15.0
+CLIENT_START: Final = 30.0
 _DEFAULTS: Final[dict[str, Any]] = {
     "client": "reference",
     "lmcache": "all",
@@ -37,6 +38,8 @@ _DEFAULTS: Final[dict[str, Any]] = {
     "results": None,
     "examples": EXAMPLES,
     "deadline": DEADLINE,
+    "client-start": CLIENT_START,
+    "client-memory": None,
 }
 
 
@@ -56,6 +59,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     add("results", "write results.jsonl there", metavar="FILE")
     add("examples", f"hypothesis examples of each property (default: {EXAMPLES})", type=int)
     add("deadline", f"seconds after which a silent client hangs (default: {DEADLINE:g})", type=float, metavar="SECONDS")
+    add("client-start", f"seconds that a client may take to start (default: {CLIENT_START:g})", type=float, metavar="SECONDS")
+    add("client-memory", "bytes that a client may hold, such as 4GiB", metavar="BYTES")
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -74,7 +79,7 @@ def pytest_sessionstart(session: pytest.Session) -> None:
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection(session: pytest.Session) -> None:
     """Refuse options that make no sense once, before cases are made of them."""
-    if any(session.config.getoption(name) != default for name, default in _DEFAULTS.items()):
+    if any(session.config.getoption(f"--{name}") != default for name, default in _DEFAULTS.items()):
         matrix_of(session.config)
 
 
@@ -113,8 +118,12 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 def pytest_collection_finish(session: pytest.Session) -> None:
     """Open the results file once it is clear that cases will run."""
-    if any(item.get_closest_marker("conformance") for item in session.items) and not hasattr(session.config, "workerinput"):
-        _begin(session.config)
+    config = session.config
+    # Pytest comes here also after a selection was refused, and then no run begins.
+    if not any(item.get_closest_marker("conformance") for item in session.items) or hasattr(config, "workerinput"):
+        return
+    if not matrix_of(config).unmatched:
+        _begin(config)
 
 
 @pytest.hookimpl(wrapper=True)
@@ -213,6 +222,7 @@ def client(request: pytest.FixtureRequest, cell: Cell, judge: Judge) -> Iterator
     matrix = matrix_of(request.config)
     session = matrix.session()
     require(session, cell, _spec(request))
+    session.require(_spec(request).needs)
     session.mark()
     subject = Subject(session, cell, judge, matrix.budget)
     yield subject

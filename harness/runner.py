@@ -20,15 +20,17 @@ from fixturegen.environment import open_environment
 from fixturegen.errors import CaptureError, EnvironmentUnavailable
 from harness.bare_pytest import bare_pytest
 from harness.case import case_name, spec_of, topic_of
-from harness.clients.spec import open_client
+from harness.client import Budget
+from harness.clients.spec import may_kill, open_client
 from harness.matrix import case_id, cell_of, collectors
-from harness.plugin import DEADLINE, EXAMPLES
+from harness.plugin import CLIENT_START, DEADLINE, EXAMPLES
 from harness.requirements import load_requirements
 from harness.targets import LiveServers
 from harness.usage import (
     UsageError,
     parse_address,
     parse_effort,
+    parse_limits,
     parse_releases,
     parse_runtime,
     parse_targets,
@@ -64,9 +66,15 @@ class RunOptions:
     folder: Path = Path("lmconform-results")
     examples: int = EXAMPLES
     deadline: float = DEADLINE
+    client_start: float = CLIENT_START
+    """Seconds that the client may take to start."""
+    client_memory: str | None = None
+    """Bytes that the client may hold; by default what the machine has for so many of them."""
     failures: int = 10
     jobs: int = 1
     """Cases at once; more than one means that other processes execute them."""
+    isolate: bool = False
+    """Let another process execute even what one could execute here, so that a Python client takes nothing along when it dies."""
 
 
 @dataclass(frozen=True)
@@ -95,27 +103,35 @@ def run_matrix(options: RunOptions) -> ExitCode:
     if address is not None:
         LiveServers(address=address).get(releases[0])
     parse_effort(options.examples, options.deadline)
+    budget = _budget(options)
     for release in releases:
         load_corpus(release)
     _require_room_for_results(options.folder)
-    open_client(options.client).stop()
+    open_client(options.client, budget=budget, apart=options.isolate).stop()
     if "live" in targets and options.live is None:
         _prepare(options.runtime, releases)
     with _alone_in(options.folder):
-        return _judge(options)
+        return _judge(options, budget)
 
 
-def _judge(options: RunOptions) -> ExitCode:
+def _budget(options: RunOptions) -> Budget:
+    start, memory = parse_limits(options.client_start, options.client_memory, clients=options.jobs)
+    return Budget(start=start, call=options.deadline, memory=memory)
+
+
+def _judge(options: RunOptions, budget: Budget) -> ExitCode:
     """Run the matrix, and read back what it wrote."""
     path = options.folder / RESULTS
     arguments = [
         *("--client", options.client, "--lmcache", options.lmcache, "--target", options.target),
         *("--runtime", options.runtime),
         *("--examples", str(options.examples), "--deadline", str(options.deadline)),
+        *("--client-start", str(options.client_start), "--client-memory", str(budget.memory)),
         *(("--live", options.live) if options.live is not None else ()),
         *(word for pattern in options.only for word in ("--only", pattern)),
     ]
-    workers = [Workers(options.jobs, arguments, at_once=not options.only)] if options.jobs > 1 else []
+    apart = options.isolate and may_kill(options.client)
+    workers = [Workers(options.jobs, arguments, at_once=not options.only, always=apart)] if options.jobs > 1 or apart else []
     with own_output() as output:
         console = make_console(output)
         reporter = _Reporter(console)

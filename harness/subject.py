@@ -90,6 +90,22 @@ class Subject:
         if op not in self._session.description.operations:
             raise UnsupportedByClient(op, "not declared")
 
+    def state(self, member: str) -> int:
+        """A number that the client tells of itself.
+
+        Raises:
+            UnsupportedByClient: it does not tell it.
+        """
+        values = self.ok("state")
+        if member not in values:
+            raise UnsupportedByClient("state", f"it does not tell {member}")
+        return int(values[member])
+
+    @property
+    def exit_status(self) -> int | None:
+        """What the process ended with after ``bye``: 0 for a client without one, None for a client that had to be killed."""
+        return self._session.exit_status if self._session.has_process else 0
+
     def ok(self, op: str, **args: Any) -> Mapping[str, Any]:
         """One operation that must succeed; the members of its result."""
         answer = self.call(op, **args)

@@ -8,7 +8,15 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
 
-from harness.client import AdapterFault, ClientCrash, ClientFailure, ClientHang, ClientUnavailable
+from harness.client import (
+    AdapterFault,
+    ClientCrash,
+    ClientFailure,
+    ClientHang,
+    ClientTooLarge,
+    ClientUnavailable,
+    NotAsked,
+)
 from harness.failure import CaseFailure, LiveServerFailure, MockDriftFailure, TargetUnavailable, UnsupportedByClient
 from reports.diagnosis import Diagnosis
 from reports.verdict import Verdict
@@ -34,6 +42,7 @@ _FAILURES: tuple[tuple[type[BaseException], Verdict], ...] = (
     (CaseFailure, Verdict.FAIL),
     (ClientHang, Verdict.HANG),
     (ClientCrash, Verdict.CRASH),
+    (ClientTooLarge, Verdict.CRASH),
     (ClientUnavailable, Verdict.CRASH),
     (AdapterFault, Verdict.FAIL),
     (ClientFailure, Verdict.FAIL),
@@ -51,6 +60,10 @@ def verdict_of(error: BaseException | None, explain: Explained = lambda diagnosi
     found = inner(error)
     if isinstance(found, UnsupportedByClient):
         return Ended(Verdict.UNSUPPORTED, reason=found.reason, operation=found.operation)
+    if isinstance(found, NotAsked):
+        verdict = next((verdict for kind, verdict in _FAILURES if issubclass(found.after, kind)), Verdict.FAIL)
+        said = explain(Diagnosis(summary=str(found)))
+        return Ended(verdict, diagnosis=said, reason=str(found), operation=found.operation)
     for kind, verdict in _FAILURES:
         if isinstance(found, kind):
             return Ended(verdict, diagnosis=_diagnosis(found, explain, stderr))

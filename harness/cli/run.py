@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from harness.cli import options
-from harness.plugin import DEADLINE, EXAMPLES
+from harness.plugin import CLIENT_START, DEADLINE, EXAMPLES
 from harness.runner import RunOptions, run_matrix
 from harness.workers import default_jobs
 
@@ -37,6 +37,17 @@ def command(
     deadline: Annotated[
         float, typer.Option("--deadline", metavar="SECONDS", help="How long a call may take before the client hangs.")
     ] = DEADLINE,
+    client_start: Annotated[
+        float, typer.Option("--client-start", metavar="SECONDS", help="How long the client may take to start.")
+    ] = CLIENT_START,
+    client_memory: Annotated[
+        str | None,
+        typer.Option(
+            "--client-memory",
+            metavar="BYTES",
+            help="How much memory a client may hold, such as 512MiB (default: 4GiB, or less on a small machine).",
+        ),
+    ] = None,
     failures: Annotated[int, typer.Option("--failures", min=0, help="How many failures to explain on the terminal.")] = 10,
     jobs: Annotated[
         int | None,
@@ -59,8 +70,11 @@ def command(
                 folder=out,
                 examples=examples,
                 deadline=deadline,
+                client_start=client_start,
+                client_memory=client_memory,
                 failures=failures,
                 jobs=jobs or default_jobs(),
+                isolate=True,
             )
         )
     )

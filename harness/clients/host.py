@@ -13,7 +13,7 @@ import threading
 import traceback
 from collections.abc import Mapping
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Any, Final
 
 from harness.client import Answer, ClientUnavailable, Error, Ok
 from harness.clients.answers import answer_members
@@ -21,6 +21,9 @@ from harness.clients.contract import LINE_LIMIT, ContractViolation
 from harness.clients.dispatch import load_factory, perform
 from harness.clients.payloads import from_json, to_json
 from harness.clients.scratch import leave
+
+UNAVAILABLE: Final = 69
+"""Exit status where the client cannot be made: the service is unavailable, in the words of sysexits.h."""
 
 
 def main(arguments: list[str]) -> int:
@@ -35,7 +38,7 @@ def main(arguments: list[str]) -> int:
         client = load_factory(arguments[0])()
     except ClientUnavailable as error:
         print(error, file=sys.stderr)
-        return 1
+        return UNAVAILABLE
     return Host(client).serve(sys.stdin.buffer, answers)
 
 

@@ -22,6 +22,7 @@ from harness.client import (
     Miss,
     Ok,
 )
+from harness.clients import blackbox
 from harness.clients.answers import answer_members, check_miss
 from harness.clients.contract import ContractViolation, check_python
 from harness.clients.dispatch import Factory, describe, perform
@@ -32,6 +33,8 @@ from harness.clients.session import ClientSession
 T = TypeVar("T")
 SLICE: Final = 0.5
 """Seconds of one wait for a client."""
+STARTING: Final = "starting"
+"""What the client does before ``hello``: it is imported and made."""
 _Outcome = tuple[object, BaseException | None]
 
 
@@ -72,7 +75,7 @@ class InProcessSession(ClientSession):
         self._worker = _Worker()
         self.starts += 1
         until = time.monotonic() + self.budget.start
-        self._client = self._run("starting", self._make, self.budget.start)
+        self._client = self._run(STARTING, self._make, self.budget.start)
         self._introduce(self._ask("hello", self._hello(str(self._scratch.path)), until - time.monotonic()))
 
     def _make(self) -> object:
@@ -85,7 +88,7 @@ class InProcessSession(ClientSession):
         if self._stopped:
             raise ClientUnavailable("the session was stopped")
         if self._worker is None:
-            self._start()
+            self._start_again()
         answer = self._ask(op, args, deadline)
         if op == "bye" and isinstance(answer, Ok):
             self._abandon()
@@ -95,7 +98,7 @@ class InProcessSession(ClientSession):
         if self._stopped:
             raise ClientUnavailable("the session was stopped")
         if self._worker is None:
-            self._start()
+            self._start_again()
         asked = [{"op": call.op, "args": call.args} for call in calls]
         self._note(asked)
         flight, client = Flight(calls), self._client
@@ -130,8 +133,10 @@ class InProcessSession(ClientSession):
 
     def _run(self, what: str, work: Callable[[], T], deadline: float) -> T:
         assert self._worker is not None
+        blackbox.note(what)
         try:
             result, error = self._worker.run(work, deadline)
+            blackbox.note("")
         except queue.Empty:
             self._abandon()
             raise ClientHang(f"{what}: no answer within {deadline:g} s") from None

@@ -2,12 +2,26 @@
 
 from __future__ import annotations
 
+import time
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, ClassVar
 
-from harness.client import ALWAYS, PROTOCOL_VERSION, AdapterFault, Answer, Budget, Call, Description, Ok, Unsupported
+from harness.client import (
+    ALWAYS,
+    CONCURRENT,
+    PROTOCOL_VERSION,
+    AdapterFault,
+    Answer,
+    Budget,
+    Call,
+    ClientFailure,
+    Description,
+    Ok,
+    Unsupported,
+)
 from harness.clients.contract import check_python, shorten
+from harness.patience import START, Patience
 
 
 class ClientSession(ABC):
@@ -19,6 +33,7 @@ class ClientSession(ABC):
 
     def __init__(self, budget: Budget) -> None:
         self.budget = budget
+        self.patience = Patience(budget.call)
         self.starts = 0
         """How often a client was started; a step means that connections and other state of the one before are gone."""
         self.leftovers = 0
@@ -33,11 +48,29 @@ class ClientSession(ABC):
 
         Raises:
             ContractViolation: the harness itself gave arguments that do not fit the schema.
-            ClientHang, ClientCrash, AdapterFault: after which the next call starts a fresh client.
+            ClientHang, ClientCrash, ClientTooLarge, AdapterFault: after which the next call starts a fresh client.
+            NotAsked: the client failed at this operation too often before.
         """
         if op not in ALWAYS and op not in self.description.operations:
             return Unsupported("not declared")
-        return self._exchange(op, check_python(op, "args", args), deadline)
+        self.patience.require([op])
+        checked = check_python(op, "args", args)
+        began = time.monotonic()
+        try:
+            answer = self._exchange(op, checked, deadline)
+        except ClientFailure as failure:
+            self.patience.failed(START if failure.at_start else op, failure, time.monotonic() - began)
+            raise
+        self.patience.answered(op)
+        return answer
+
+    def require(self, operations: Iterable[str]) -> None:
+        """Find out before a case begins whether all of its operations may still be asked for.
+
+        Raises:
+            NotAsked: one of them failed too often before.
+        """
+        self.patience.require(operations)
 
     def call_all(self, calls: Sequence[Call], *, deadline: float) -> Sequence[Answer]:
         """Several operations under way at once, up to ``IN_FLIGHT``; the answers in the order of the calls.
@@ -46,7 +79,8 @@ class ClientSession(ABC):
 
         Raises:
             ContractViolation: the harness itself gave arguments that do not fit the schema.
-            ClientHang, ClientCrash, AdapterFault: after which the next call starts a fresh client.
+            ClientHang, ClientCrash, ClientTooLarge, AdapterFault: after which the next call starts a fresh client.
+            NotAsked: the client failed at this too often before.
         """
         if not self.description.concurrent:
             return [self.call(call.op, call.args, deadline=deadline) for call in calls]
@@ -54,8 +88,21 @@ class ClientSession(ABC):
         declared = [number for number, call in enumerate(calls) if call.op in {*ALWAYS, *self.description.operations}]
         asked = [Call(calls[number].op, check_python(calls[number].op, "args", calls[number].args)) for number in declared]
         if asked:
-            for number, answer in zip(declared, self._exchange_all(asked, deadline), strict=True):
+            for number, answer in zip(declared, self._ask_all(asked, deadline), strict=True):
                 answers[number] = answer
+        return answers
+
+    def _ask_all(self, calls: Sequence[Call], deadline: float) -> Sequence[Answer]:
+        """Failures count as such of ``concurrent``: which of the operations brought it about is not known."""
+        self.patience.require([CONCURRENT, *(call.op for call in calls)])
+        began = time.monotonic()
+        try:
+            answers = self._exchange_all(calls, deadline)
+        except ClientFailure as failure:
+            self.patience.failed(START if failure.at_start else CONCURRENT, failure, time.monotonic() - began)
+            raise
+        for op in (CONCURRENT, *(call.op for call in calls)):
+            self.patience.answered(op)
         return answers
 
     def call_undeclared(self, op: str, args: Mapping[str, Any], *, deadline: float) -> Answer:
@@ -84,6 +131,19 @@ class ClientSession(ABC):
     @abstractmethod
     def stop(self) -> None:
         """End the client; never raises, never waits longer than a few seconds."""
+
+    @abstractmethod
+    def _start(self) -> None: ...
+
+    def _start_again(self) -> None:
+        began = time.monotonic()
+        try:
+            self._start()
+        except ClientFailure as failure:
+            failure.at_start = True
+            raise
+        self.patience.answered(START)
+        self.patience.lost(time.monotonic() - began)
 
     @abstractmethod
     def _exchange(self, op: str, args: Mapping[str, Any], deadline: float) -> Answer: ...

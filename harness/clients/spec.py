@@ -2,24 +2,34 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shlex
 import shutil
+import sys
 from pathlib import Path
 from typing import Final
 
-from harness.client import Budget, ClientUnavailable
+from harness.client import Budget, ClientCrash, ClientUnavailable
 from harness.clients.dispatch import load_factory
+from harness.clients.host import UNAVAILABLE
 from harness.clients.inprocess import InProcessSession
 from harness.clients.session import ClientSession
 from harness.clients.stdio import StdioSession
+from harness.supervise import exit_text
 
 _FORMS: Final = "reference, python:package.module:Class, stdio:COMMAND ..., mutant:NAME"
+_HOST: Final = (
+    "import json, sys; sys.path[:] = json.loads(sys.argv.pop(1)); "
+    "from harness.clients.host import main; sys.exit(main(sys.argv[1:]))"
+)
 _LATER: Final = ("docker", "lmcache")
 
 
-def open_client(spec: str, *, budget: Budget | None = None, scratch_parent: Path | None = None) -> ClientSession:
-    """A running client.
+def open_client(
+    spec: str, *, budget: Budget | None = None, scratch_parent: Path | None = None, apart: bool = False
+) -> ClientSession:
+    """A running client; ``apart`` gives a Python client a process of its own, so that it takes nothing along when it dies.
 
     Raises:
         ClientUnavailable: the specification is wrong or the client cannot be started; the message is one sentence for the user.
@@ -30,12 +40,17 @@ def open_client(spec: str, *, budget: Budget | None = None, scratch_parent: Path
         raise ClientUnavailable(f"clients of the form {kind}: are not available in this version; available: {_FORMS}")
     if kind == "reference" and not rest:
         return InProcessSession(load_factory("reference"), budget=budget, scratch_parent=scratch_parent)
+    if kind == "python" and apart:
+        return _hosted(rest, budget, scratch_parent)
     if kind == "python":
         return InProcessSession(load_factory(rest), budget=budget, scratch_parent=scratch_parent)
     if kind == "mutant":
         from harness.mutants.mutant import find_mutant
 
-        return InProcessSession(find_mutant(rest).make, budget=budget, scratch_parent=scratch_parent)
+        found = find_mutant(rest)
+        if apart:
+            return _hosted(found.place, budget, scratch_parent)
+        return InProcessSession(found.make, budget=budget, scratch_parent=scratch_parent)
     if kind == "stdio":
         return StdioSession(parse_command(rest), budget=budget, scratch_parent=scratch_parent)
     raise ClientUnavailable(f"{spec!r} is no client specification; write one of: {_FORMS}{_suggestion(spec)}")
@@ -44,6 +59,22 @@ def open_client(spec: str, *, budget: Budget | None = None, scratch_parent: Path
 def runs_inside(spec: str) -> bool:
     """Whether a client runs inside the process that opens it, so that what kills the one kills the other."""
     return spec.strip().partition(":")[0] in {"reference", "python", "mutant"}
+
+
+def may_kill(spec: str) -> bool:
+    """Whether a client of which we know nothing runs inside the process that opens it."""
+    return runs_inside(spec) and not spec.strip().startswith("reference")
+
+
+def _hosted(place: str, budget: Budget | None, scratch_parent: Path | None) -> ClientSession:
+    try:
+        return StdioSession(
+            [sys.executable, "-c", _HOST, json.dumps(sys.path), place], budget=budget, scratch_parent=scratch_parent
+        )
+    except ClientCrash as crash:
+        if exit_text(UNAVAILABLE) in str(crash):
+            raise ClientUnavailable(crash.stderr.strip()) from None
+        raise
 
 
 def parse_command(text: str) -> list[str]:

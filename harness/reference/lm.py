@@ -87,13 +87,13 @@ class ReferenceClient(FrameOperations, KeyOperations, DeploymentOperations, Layo
         """What this process holds."""
         answer: Answer = {
             "connections": sum(connection.is_open for connection in list(self._connections.values())),
-            "threads": threading.active_count(),
             "resident_bytes": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024,
         }
         with contextlib.suppress(OSError, ValueError):
             pages = Path("/proc/self/statm").read_text(encoding="ascii").split()[1]
             answer["resident_bytes"] = int(pages) * resource.getpagesize()
             answer["file_descriptors"] = sum(1 for _ in Path("/proc/self/fd").iterdir()) - 1
+            answer["threads"] = sum(1 for _ in Path("/proc/self/task").iterdir())
         return answer
 
     def bye(self, **_: Any) -> Answer:
