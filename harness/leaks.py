@@ -90,7 +90,8 @@ def client_leaves_nothing(client: Subject, judge: Judge, *, connections: int) ->
     before = client.ok("state")
     yield
     left = _settled(lambda: _grown(client.ok("state"), before, connections // 10))
-    judge.holds(not left, f"after {connections} connections were opened and closed, state tells of {left} more than before")
+    words = f"after {connections} connections were opened and closed, state tells of {left} more than before"
+    judge.holds(not left, words, cite="LM-STATE-001")
 
 
 def room_for(descriptors: int) -> None:

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
-from harness.client import PROTOCOL_VERSION, PURE, Answer, ClientFailure, Error, Miss, Ok, Unsupported
+from harness.client import PROTOCOL_VERSION, PURE, Answer, Call, ClientFailure, Error, Miss, Ok, Unsupported
 from harness.clients.answers import answer_members
 from harness.clients.contract import shorten
 from harness.clients.samples import HEADER, sample_arguments, sample_key
@@ -19,6 +19,9 @@ MADE_UP_OPERATION: Final = "lmconform_made_up_operation"
 MADE_UP_RELEASE: Final = "no-such-release"
 DEADLINE: Final = 10.0
 """Seconds that any answer of a smoke test may take."""
+
+_STATES: Final = 4
+"""Requests that are sent beside the pure operations, so that there are several whatever is declared."""
 
 SessionFactory = Callable[[], ClientSession]
 
@@ -59,6 +62,7 @@ def smoke(session_factory: SessionFactory) -> list[SmokeCheck]:
             run.check("large bytes", run.large_bytes),
             run.check("senseless release", run.senseless_release),
             run.check("senseless argument", run.senseless_argument),
+            run.check("several at once", run.several_at_once),
             run.check("state", run.state),
             run.check("deadline", run.deadline),
             run.check("bye", run.bye),
@@ -146,6 +150,19 @@ class _Smoke:
         if op is None:
             return f"not applicable: none of {', '.join(_SENSELESS)} is declared"
         return self.expect_decline(op, {"release": self.release, **_SENSELESS[op]})
+
+    def several_at_once(self) -> str:
+        if not self.session.description.concurrent:
+            return "not applicable: concurrent is not declared, so that one request is sent at a time"
+        ops = [op for op in PURE if op in self.session.description.operations]
+        calls = [*(Call(op, sample_arguments(op, self.release)) for op in ops), *[Call("state", {})] * _STATES]
+        alone = [self.ask(call.op, call.args) for call in calls]
+        together = self.session.call_all(calls, deadline=DEADLINE)
+        for call, expected, answer in zip(calls, alone, together, strict=True):
+            if call.op != "state" and answer != expected:
+                wanted, got = (shorten(answer_members(either)) for either in (expected, answer))
+                raise _Failed(f"{call.op}: expected among others the answer that came alone\nexpected: {wanted}\nreceived: {got}")
+        return f"{len(calls)} requests at once got the answers that each got alone"
 
     def state(self) -> str:
         values = self.expect_ok("state", {})

@@ -152,7 +152,15 @@ def test_stalled_request_holds_up_no_other(client: Subject, judge: Judge, server
         judge.holds(judge.ok("exist", answer)["exists"] is False, "exist of an unknown key was true")
 
 
-@case("LM-CONN-007", "LM-CONN-005", targets=SERVERS, needs=("connect", "put", "get", "exist", "close"), once_for="frames")
+@case(
+    "LM-CONN-007",
+    "LM-CONN-005",
+    "LM-STATE-001",
+    "LM-STATE-002",
+    targets=SERVERS,
+    needs=("connect", "put", "get", "exist", "close"),
+    once_for="frames",
+)
 def test_crowd(client: Subject, judge: Judge, server: Server, keys: Keys) -> None:
     """A client has 256 connections open at once, each of them usable, and nothing is left when they are closed."""
     room_for(2 * CROWD + 64)
@@ -175,7 +183,7 @@ def test_crowd(client: Subject, judge: Judge, server: Server, keys: Keys) -> Non
         _all_ended(judge, server)
 
 
-@case("LM-CONN-007", "LM-CONN-006", targets=SERVERS, needs=("connect", "exist", "close"), once_for="frames")
+@case("LM-STATE-001", "LM-STATE-002", "LM-CONN-006", targets=SERVERS, needs=("connect", "exist", "close"), once_for="frames")
 def test_churn(client: Subject, judge: Judge, server: Server, keys: Keys) -> None:
     """Connections that are opened, used and closed again and again leave nothing behind, in the client or at the server."""
     with client_leaves_nothing(client, judge, connections=CHURN):
@@ -220,4 +228,4 @@ def _all_ended(judge: Judge, server: Server) -> None:
         server.journal.wait_for(lambda journal: not journal.open_connections)
     except TimeoutError:
         left = len(server.journal.open_connections)
-        judge.fail(f"the client closed its connections, but the server still sees {left} of them open", cite="LM-CONN-007")
+        judge.fail(f"the client closed its connections, but the server still sees {left} of them open", cite="LM-STATE-001")

@@ -21,16 +21,12 @@ ReadOne = Callable[[bytes, Mapping[int, str]], tuple[int, Answer]]
 
 
 class Flight:
-    """Calls and the answers that came, in whatever order. Every call has a number; :meth:`number_from` chooses the first."""
+    """Calls and the answers that came, in whatever order. Every call has a number, from ``first`` on."""
 
-    def __init__(self, calls: Sequence[Call]) -> None:
+    def __init__(self, calls: Sequence[Call], first: int = 0) -> None:
         self._calls = calls
-        self._first = 0
-        self._answers: dict[int, Answer] = {}
-
-    def number_from(self, first: int) -> None:
-        """The number of the first call; the others follow it."""
         self._first = first
+        self._answers: dict[int, Answer] = {}
 
     def waiting(self, sent: int | None = None) -> dict[int, str]:
         """The operations without an answer by number, among the first ``sent`` calls."""

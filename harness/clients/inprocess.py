@@ -98,7 +98,7 @@ class InProcessSession(ClientSession):
         if self._stopped:
             raise ClientUnavailable("the session was stopped")
         if self._worker is None:
-            self._start()
+            self._start_again()
         asked = [{"op": call.op, "args": call.args} for call in calls]
         self._note(asked)
         flight, client = Flight(calls), self._client

@@ -10,6 +10,7 @@ from typing import Any, ClassVar
 
 from harness.client import (
     ALWAYS,
+    CONCURRENT,
     PROTOCOL_VERSION,
     AdapterFault,
     Answer,
@@ -80,8 +81,8 @@ class ClientSession(ABC):
         declared = [number for number, call in enumerate(calls) if call.op in {*ALWAYS, *self.description.operations}]
         asked = [Call(calls[number].op, check_python(calls[number].op, "args", calls[number].args)) for number in declared]
         if asked:
-            together = " and ".join(sorted({call.op for call in asked}))
-            with self._patiently(f"{together}, several at once"):
+            self.patience.require(call.op for call in asked)
+            with self._patiently(CONCURRENT):
                 found = self._exchange_all(asked, deadline)
             for number, answer in zip(declared, found, strict=True):
                 answers[number] = answer

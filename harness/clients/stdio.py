@@ -117,19 +117,21 @@ class StdioSession(ClientSession):
         if self._stopped:
             raise ClientUnavailable("the session was stopped")
         if self._process is None:
-            self._start()
+            self._start_again()
         process = self._process
         assert process is not None
         files: list[str] = []
-        flight = Flight(calls)
+        flight = Flight(calls, first=self._last_id + 1)
         try:
             lines = [self._request(call.op, call.args, deadline, files) for call in calls]
-            flight.number_from(self._last_id - len(calls) + 1)
-            self._note(b"".join(lines))
+        except ScratchLost as problem:
+            raise self._failure(flight.missing(), problem, deadline) from None
+        self._note(b"".join(lines))
+        try:
             self._refuse_unasked(process, before=flight.missing())
             fly(process, lines, flight, self._read_one, time.monotonic() + deadline)
             self._refuse_unasked(process, before="the next request")
-        except (ContractViolation, TimeoutError, ProcessEnded, PipeClosed, LineTooLong) as problem:
+        except (ContractViolation, TimeoutError, TooMuchMemory, ProcessEnded, PipeClosed, LineTooLong) as problem:
             raise self._failure(flight.missing(), problem, deadline) from None
         except BaseException:
             self._discard()

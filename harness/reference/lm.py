@@ -87,7 +87,6 @@ class ReferenceClient(FrameOperations, KeyOperations, DeploymentOperations, Layo
         """What this process holds."""
         answer: Answer = {
             "connections": sum(connection.is_open for connection in list(self._connections.values())),
-            "threads": threading.active_count(),
             "resident_bytes": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024,
         }
         with contextlib.suppress(OSError, ValueError):

@@ -2,6 +2,7 @@
 
 import struct
 import sys
+import threading
 from pathlib import Path
 
 import pytest
@@ -21,6 +22,7 @@ NAMES = [
     "large bytes",
     "senseless release",
     "senseless argument",
+    "several at once",
     "state",
     "deadline",
     "bye",
@@ -154,3 +156,26 @@ def test_a_process_that_outlives_bye_fails(tmp_path):
     )
     found = failures(lambda: StdioSession([sys.executable, str(script)]))
     assert found == {"bye": "expected the process to end with status 0 after bye; it had to be killed"}
+
+
+def test_a_client_that_mixes_up_answers_is_found():
+    asked_alone = {}
+
+    def parse_key(self, **members):
+        answer = ReferenceClient.parse_key(self, **members)
+        if threading.current_thread() is not asked_alone.setdefault("thread", threading.current_thread()):
+            return {"key": {**answer["key"], "model": "another"}}
+        return answer
+
+    found = failures(inside(parse_key=parse_key))
+    assert list(found) == ["several at once"]
+    assert found["several at once"].startswith("parse_key: expected among others the answer that came alone")
+
+
+def test_a_client_for_one_request_at_a_time_is_not_sent_several():
+    def hello(self, **members):
+        return {**ReferenceClient.hello(self, **members), "concurrent": False}
+
+    checks = {check.name: check for check in smoke(inside(hello=hello))}
+    assert checks["several at once"].ok
+    assert checks["several at once"].detail.startswith("not applicable")
