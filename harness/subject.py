@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import contextlib
 import itertools
+import sys
 import time
 from collections.abc import Mapping
 from typing import Any, Final
 
 from harness.case import CaseSpec, Cell
 from harness.client import ALWAYS, PURE, Answer, Budget, ClientFailure, Error, Ok, Session
-from harness.failure import UnsupportedByClient
+from harness.failure import CaseEnded, UnsupportedByClient
 from harness.judge import Judge, in_words
 from harness.targets import Server
 
@@ -44,7 +45,12 @@ class Subject:
                 self._open[args["connection"]] = args["timeout_ms"]
         limit = self._open.get(args.get("connection", ""), 0) / 1000
         began = time.monotonic()
-        answer = self._session.call(op, args, deadline=max(self._budget.call, limit + GRACE if limit else 0))
+        try:
+            answer = self._session.call(op, args, deadline=max(self._budget.call, limit + GRACE if limit else 0))
+        except ClientFailure as failure:
+            if _in_an_example():
+                raise CaseEnded(failure) from None
+            raise
         self.took = time.monotonic() - began
         if limit and not isinstance(answer, Ok) and self.took > limit + SLACK:
             self._judge.fail(
@@ -109,6 +115,11 @@ class Subject:
             with contextlib.suppress(ClientFailure):
                 self._session.call("close", {"connection": name}, deadline=self._budget.call)
         self._open.clear()
+
+
+def _in_an_example() -> bool:
+    hypothesis = sys.modules.get("hypothesis")
+    return hypothesis is not None and bool(hypothesis.currently_in_test_context())
 
 
 def require(session: Session, cell: Cell, spec: CaseSpec) -> None:

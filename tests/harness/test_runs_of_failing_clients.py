@@ -76,6 +76,21 @@ def test_a_client_that_hangs_in_one_operation_is_told_so_and_the_run_ends(judged
     assert len(run.with_verdict("pass")) + len(hung) == len(run.cases)
 
 
+@pytest.mark.parametrize(
+    ("op", "case"),
+    [
+        ("encode_request", "lm.properties.request-round-trip"),
+        ("decode_reply", "lm.properties.reply-round-trip"),
+        ("decode_reply", "lm.properties.any-bytes"),
+        ("unpack_layout", "layouts.properties.round-trip[0.5.6-fixtures-KV_2LTD]"),
+    ],
+)
+def test_a_property_ends_with_the_first_example_that_hangs(judged, failing, op, case):
+    run = judged(failing("HangsIn", FAILS_IN=op), case, "keys.format.unreadable", deadline=0.5)
+    assert [case.why for case in run.with_verdict("hang")] == [f"{op}: no answer within 0.5 s"]
+    assert len(run.with_verdict("pass")) == len(run.cases) - 1
+
+
 def test_a_client_that_hangs_at_its_start_is_not_run_at_all(command, failing):
     begin = time.monotonic()
     ended = command("run", "--client", failing("HangsIn", FAILS_IN="hello"), "--lmcache", "0.5.6", "--client-start", "1.5")
