@@ -33,7 +33,7 @@ class UnsupportedByClient(Exception):
 class CaseEnded(BaseException):
     """The client failed in one example of a property; ``failure`` is how.
 
-    No ``Exception``, because hypothesis would repeat that example again and again in search of a smaller one, with a hang each time.
+    No ``Exception``, because hypothesis would repeat that example in search of a smaller one, with a hang each time.
     """
 
     def __init__(self, failure: Exception) -> None:

@@ -224,7 +224,7 @@ class Matrix:
     @functools.cached_property
     def patience(self) -> Patience:
         """How much of it is left with the client of this process."""
-        return Patience(self.budget.call)
+        return Patience(self.budget.call, self.budget.start)
 
     def dismiss_client(self) -> None:
         """Stop the client; the next use starts another one."""
