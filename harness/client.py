@@ -34,6 +34,10 @@ PURE: Final = (
 CONNECTED: Final = ("connect", "put", "get", "exist", "health", "list", "close")
 OPERATIONS: Final = (*PURE, *CONNECTED)
 """Operations that a client may declare in ``hello``."""
+CONCURRENT: Final = "concurrent"
+"""What a case needs besides operations where it has several requests under way at once."""
+IN_FLIGHT: Final = 64
+"""The most requests that a client which declares ``concurrent`` is sent before it answers."""
 
 
 class Client(Protocol):
@@ -137,6 +141,19 @@ class ClientUnavailable(ClientFailure):
     """The client could not be started at all: the specification is wrong or the command is missing."""
 
 
+@dataclass(frozen=True)
+class Call:
+    """One operation to be asked for, beside others."""
+
+    op: str
+    args: Mapping[str, Any]
+
+    @classmethod
+    def of(cls, op: str, **args: Any) -> Call:
+        """``Call.of("exist", connection=..., key=...)``."""
+        return cls(op, args)
+
+
 class NotAsked(ClientFailure):
     """The client failed so often before that it was not asked again; ``after`` is what it did."""
 
@@ -168,6 +185,15 @@ class Session(Protocol):
 
         Raises:
             NotAsked: one of them failed too often before.
+        """
+
+    def call_all(self, calls: Sequence[Call], *, deadline: float) -> Sequence[Answer]:
+        """Several operations under way at once, up to :data:`IN_FLIGHT`; the answers in the order of the calls.
+
+        A client that does not declare ``concurrent`` is asked for one after the other. ``deadline`` holds for all together.
+
+        Raises:
+            ClientHang, ClientCrash, AdapterFault: as :meth:`call`; the message names the operations that have no answer.
         """
 
     @property

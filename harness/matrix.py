@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import fnmatch
 import functools
 import os
 import platform
@@ -22,10 +21,15 @@ from fixturegen.errors import CorpusError
 from fixturegen.vector import content_hash
 from harness.case import CaseSpec, Cell, TargetName, case_name, spec_of, topic_of
 from harness.client import Budget, ClientFailure, Session
-from harness.clients.spec import open_client
+from harness.clients.spec import may_kill, open_client
+from harness.examples import Examples
+from harness.expectations.book import Book, Execution
+from harness.expectations.file import read_expectations
+from harness.expectations.universe import pattern_exists
 from harness.judge import Judge, explained
 from harness.patience import START, Patience
-from harness.plugin import CLIENT_START, DEADLINE, EXAMPLES
+from harness.patterns import matches
+from harness.plugin import CLIENT_START, DEADLINE, EXAMPLES, SEED
 from harness.requirements import Requirement, load_requirements
 from harness.targets import LiveServers
 from harness.usage import (
@@ -35,6 +39,7 @@ from harness.usage import (
     parse_limits,
     parse_releases,
     parse_runtime,
+    parse_seed,
     parse_targets,
 )
 from harness.verdicts import verdict_of
@@ -58,9 +63,16 @@ TOPICS: Final = (
     "lm.roundtrip",
     "lm.segments",
     "lm.identity",
+    "lm.pairwise",
     "lm.connection",
+    "lm.concurrency",
     "lm.broken",
+    "lm.misbehaviour",
     "lm.state",
+    "lm.counterexamples",
+    "lm.fuzz",
+    "lm.machine",
+    "lm.invariance",
     "servers",
 )
 """In the order in which one builds on the other: the first failure that is shown is the one to repair first."""
@@ -78,6 +90,8 @@ class Collectors:
         """Set by :meth:`lose`."""
         self.results: Path | None = None
         """The results file that this run began to write."""
+        self.book: Book | None = None
+        """The list of known failures that records are held against before anybody sees them."""
 
     def listen(self, listener: Callable[[CaseRecord], None]) -> None:
         """Call ``listener(record)`` for every record from now on, as the results file wants it."""
@@ -89,16 +103,20 @@ class Collectors:
 
     def show(self, record: Mapping[str, Any]) -> None:
         """Hand a record to the watchers."""
-        case = CaseRecord.from_json(record)
+        case = self._judged(record)
         for watcher in self._watchers:
             watcher(case)
 
     def add(self, record: Mapping[str, Any]) -> None:
         """Hand a record to the listeners; all cases before it have been handed to them."""
         self._begin()
-        case = CaseRecord.from_json(record)
+        case = self._judged(record)
         for listener in self._listeners:
             listener(case)
+
+    def _judged(self, record: Mapping[str, Any]) -> CaseRecord:
+        case = CaseRecord.from_json(record)
+        return case if self.book is None else self.book.judged(case)
 
     def lose(self) -> None:
         """A case ended without a record, so that the run cannot be complete."""
@@ -116,6 +134,7 @@ class Collectors:
         self._watchers.clear()
         self.before_first = None
         self.cut_short = False
+        self.book = None
 
 
 collectors = Collectors()
@@ -132,11 +151,21 @@ class Matrix:
     only: Sequence[str]
     live: LiveServers
     results: Path | None
+    book: Book | None = None
     examples: int = EXAMPLES
+    seed: int = SEED
+    properties: bool = False
+    """Only the cases that draw examples."""
     budget: Budget = field(default_factory=lambda: Budget(call=DEADLINE))
+    shrink: bool = True
+    """Whether a property that fails looks for a smaller example to show."""
     apart: bool = False
     """No case runs in this process, and what a Python client does must not end it."""
+    patience: Patience = field(default_factory=lambda: Patience(DEADLINE))
+    """How much of it is left with the client of this process."""
     _session: Session | None = None
+    _companions: dict[bool, Session] = field(default_factory=dict)
+    """By whether they have a process of their own for certain."""
     _writer: ResultsWriter | None = None
     _matched: set[str] = field(default_factory=set)
     _by_release: dict[Release, dict[str, Requirement]] = field(default_factory=dict)
@@ -156,18 +185,25 @@ class Matrix:
                 address=parse_address(config.getoption("--live"), releases, targets),
             )
             examples, deadline = parse_effort(config.getoption("--examples"), config.getoption("--deadline"))
+            seed = parse_seed(config.getoption("--seed"))
             start, memory = parse_limits(config.getoption("--client-start"), config.getoption("--client-memory"))
+            listed = config.getoption("--expectations")
+            book = Book(read_expectations(Path(listed))) if listed is not None else None
         except UsageError as error:
             raise pytest.UsageError(str(error)) from None
         results = config.getoption("--results")
         return cls(
+            patience=Patience(deadline),
             spec=config.getoption("--client"),
             releases=releases,
             targets=targets,
             only=config.getoption("--only"),
             live=live,
             results=Path(results) if results else None,
+            book=book,
             examples=examples,
+            seed=seed,
+            properties=config.getoption("--properties"),
             budget=Budget(start=start, call=deadline, memory=memory),
         )
 
@@ -186,17 +222,38 @@ class Matrix:
     def selects(self, item: pytest.Item) -> bool:
         """Whether an item has a cell and ``--only`` wants it."""
         cell = cell_of(item)
-        if cell is None:
+        if cell is None or (self.properties and "examples" not in item.fixturenames):  # type: ignore[attr-defined]  # functions
             return False
         identity = case_id(item, cell)
-        matching = [pattern for pattern in self.only if _matches(pattern, identity)]
+        matching = [pattern for pattern in self.only if matches(pattern, identity)]
         self._matched.update(matching)
         return bool(matching) or not self.only
+
+    def examples_of(self, function: str, cell: Cell) -> Examples:
+        """How a property is tried in one execution."""
+        count, asked = self.examples, self.examples != EXAMPLES
+        return Examples(count, self.seed, f"{function}[{cell.id}]", shrink=self.shrink, asked=asked)
 
     @property
     def unmatched(self) -> list[str]:
         """The patterns of ``--only`` that no item matched so far."""
         return [pattern for pattern in self.only if pattern not in self._matched]
+
+    def faults_of_the_list(self, collected: Sequence[pytest.Item], selected: Sequence[pytest.Item], *, whole: bool) -> list[str]:
+        """What is wrong with the list of known failures for the items that were selected.
+
+        ``whole`` says that every case was collected; then a pattern that means none of them is wrong, unless ``--only`` is given.
+        """
+        if self.book is None:
+            return []
+        specs = {topic_and_case(item): _spec_of_item(item) for item in collected}
+        executions = (execution_of(item, cell) for item in selected if (cell := cell_of(item)) is not None)
+        exists = (
+            (lambda pattern, entry: pattern_exists(pattern, entry, specs))
+            if whole and not self.only and not self.properties
+            else None
+        )
+        return self.book.faults(executions, exists)
 
     def targets_of(self, spec: CaseSpec) -> list[TargetName]:
         """The selected targets without those that a case must leave alone: a server of the user is not ours to fill."""
@@ -213,7 +270,7 @@ class Matrix:
             self.patience.require(())
             began = time.monotonic()
             try:
-                session = open_client(self.spec, budget=self.budget, apart=self.apart)
+                session = open_client(self.spec, budget=self.budget, apart=self._apart)
             except ClientFailure as failure:
                 self.patience.failed(START, failure, time.monotonic() - began)
                 raise
@@ -221,13 +278,27 @@ class Matrix:
             self._session = session
         return self._session
 
-    @functools.cached_property
-    def patience(self) -> Patience:
-        """How much of it is left with the client of this process."""
-        return Patience(self.budget.call, self.budget.start)
+    def companion(self, *, own_process: bool) -> Session:
+        """A second running client, started on first use; cases share it as they share the first."""
+        if own_process not in self._companions:
+            session = open_client(self.spec, budget=self.budget, apart=own_process or self._apart)
+            session.patience = self.patience
+            self._companions[own_process] = session
+        return self._companions[own_process]
+
+    @property
+    def _apart(self) -> bool:
+        return self.apart and may_kill(self.spec)
+
+    def change_client(self, spec: str) -> None:
+        """Judge another client from now on, with all patience."""
+        self.dismiss_client()
+        self.spec, self.patience = spec, Patience(self.budget.call, self.budget.start)
 
     def dismiss_client(self) -> None:
-        """Stop the client; the next use starts another one."""
+        """Stop the client and its companions; the next use starts others."""
+        while self._companions:
+            self._companions.popitem()[1].stop()
         if self._session is not None:
             self._session.stop()
             self._session = None
@@ -247,6 +318,7 @@ class Matrix:
             ClientFailure: the client cannot be started.
             OSError: the file cannot be written.
         """
+        collectors.book = self.book
         if self.results is None:
             return
         self._writer = ResultsWriter(self.results, self.header())
@@ -271,10 +343,11 @@ class Matrix:
             releases=tuple(str(release) for release in self.releases),
             targets=tuple(self.targets),
             command_line=tuple(sys.argv),
-            seed=0,
+            seed=self.seed,
             python=platform.python_version(),
             platform=platform.platform(),
             corpus=corpus_fingerprint(self.releases),
+            expectations=self.book.about if self.book is not None else None,
         )
 
     def record(self, item: pytest.Item, error: BaseException | None, seconds: float) -> CaseRecord:
@@ -337,6 +410,8 @@ class Matrix:
             words += ["--runtime", self.live.runtime]
         if self.examples != EXAMPLES:
             words += ["--examples", str(self.examples)]
+        if self.seed != SEED:
+            words += ["--seed", str(self.seed)]
         if self.budget.call != DEADLINE:
             words += ["--deadline", f"{self.budget.call:g}"]
         if self.budget.start != CLIENT_START:
@@ -357,10 +432,26 @@ def cell_of(item: pytest.Item) -> Cell | None:
     return cell if isinstance(cell, Cell) else None
 
 
+def _spec_of_item(item: pytest.Item) -> CaseSpec | None:
+    function: Any = item.function  # type: ignore[attr-defined]  # cases are functions
+    return spec_of(function)
+
+
+def topic_and_case(item: pytest.Item) -> str:
+    """``lm.get.partial-header``."""
+    function: Any = item.function  # type: ignore[attr-defined]  # cases are functions
+    return f"{topic_of(item.path)}.{case_name(function.__name__)}"
+
+
 def case_id(item: pytest.Item, cell: Cell) -> str:
     """``lm.get.partial-header[0.5.6-mock]``."""
-    function: Any = item.function  # type: ignore[attr-defined]  # cases are functions
-    return f"{topic_of(item.path)}.{case_name(function.__name__)}[{cell.id}]"
+    return f"{topic_and_case(item)}[{cell.id}]"
+
+
+def execution_of(item: pytest.Item, cell: Cell) -> Execution:
+    """The execution as a list of known failures sees it."""
+    name = topic_and_case(item)
+    return Execution(f"{name}[{cell.id}]", name, cell.release, cell.target)
 
 
 def corpus_fingerprint(releases: Sequence[Release]) -> str:
@@ -371,9 +462,3 @@ def corpus_fingerprint(releases: Sequence[Release]) -> str:
             manifest = load_corpus(release).manifest
             seals[str(release)] = {name: entry.sha256 for name, entry in manifest.files.items()}
     return content_hash(seals)
-
-
-def _matches(pattern: str, identity: str) -> bool:
-    """Shell patterns over ids; brackets are literal, and a pattern without them means every cell of the case."""
-    literal = pattern.replace("[", "[[]")
-    return identity == pattern or fnmatch.fnmatchcase(identity, literal) or fnmatch.fnmatchcase(identity, f"{literal}[[]*")

@@ -13,6 +13,7 @@ import pytest
 if TYPE_CHECKING:
     from fixturegen.corpus import Corpus
     from harness.case import CaseSpec, Cell
+    from harness.examples import Examples
     from harness.judge import Judge
     from harness.matrix import Matrix
     from harness.subject import Subject
@@ -26,6 +27,7 @@ ERROR: Final = pytest.StashKey[BaseException]()
 SECONDS: Final = pytest.StashKey[float]()
 
 EXAMPLES: Final = 40
+SEED: Final = 0
 DEADLINE: Final = 15.0
 CLIENT_START: Final = 30.0
 _DEFAULTS: Final[dict[str, Any]] = {
@@ -36,7 +38,10 @@ _DEFAULTS: Final[dict[str, Any]] = {
     "live": None,
     "runtime": "venv",
     "results": None,
+    "expectations": None,
     "examples": EXAMPLES,
+    "seed": SEED,
+    "properties": False,
     "deadline": DEADLINE,
     "client-start": CLIENT_START,
     "client-memory": None,
@@ -57,7 +62,10 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     add("live", "a running server of the one release under test", metavar="HOST:PORT")
     add("runtime", "where live servers run: venv or docker (default: venv)")
     add("results", "write results.jsonl there", metavar="FILE")
+    add("expectations", "a list of known failures, in TOML", metavar="FILE")
     add("examples", f"hypothesis examples of each property (default: {EXAMPLES})", type=int)
+    add("seed", f"what the examples are drawn from (default: {SEED}, the same examples in every run)", type=int, metavar="NUMBER")
+    add("properties", "only the cases that draw examples", action="store_true")
     add("deadline", f"seconds after which a silent client hangs (default: {DEADLINE:g})", type=float, metavar="SECONDS")
     add("client-start", f"seconds that a client may take to start (default: {CLIENT_START:g})", type=float, metavar="SECONDS")
     add("client-memory", "bytes that a client may hold, such as 4GiB", metavar="BYTES")
@@ -106,6 +114,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     for item in items:
         selected = item.get_closest_marker("conformance") is None or matrix.selects(item)
         (kept if selected else dropped).append(item)
+    cases = [item for item in items if item.get_closest_marker("conformance") is not None]
     items[:] = sorted(kept, key=_place)
     if dropped:
         config.hook.pytest_deselected(items=dropped)
@@ -114,6 +123,10 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         raise pytest.UsageError(
             f"--only {patterns} matches no case of this selection; 'lmconform list --ids' shows what there is"
         )
+    if not hasattr(config, "workerinput"):
+        faults = matrix.faults_of_the_list(cases, kept, whole=_whole(config, cases))
+        if faults:
+            raise pytest.UsageError("\n".join(faults))
 
 
 def pytest_collection_finish(session: pytest.Session) -> None:
@@ -140,6 +153,8 @@ def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) ->
     if call.excinfo is not None and isinstance(call.excinfo.value, UnsupportedByClient):
         report.outcome = "skipped"
         report.longrepr = (str(item.path), 0, f"unsupported: {call.excinfo.value}")
+    if (call.when == "setup" and call.excinfo is not None) or call.when == "call":
+        _hold_against_the_list(item, report)
     if call.when == "teardown":
         record = matrix_of(item.config).record(item, item.stash.get(ERROR, None), item.stash[SECONDS])
         report.lmconform = record.to_json()
@@ -230,6 +245,18 @@ def client(request: pytest.FixtureRequest, cell: Cell, judge: Judge) -> Iterator
 
 
 @pytest.fixture
+def another_client(request: pytest.FixtureRequest, cell: Cell, judge: Judge) -> Iterator[Subject]:
+    """A second instance of the client under test: a program runs once more, a class of Python is made once more."""
+    yield from _companion(request, cell, judge, own_process=False)
+
+
+@pytest.fixture
+def fresh_client(request: pytest.FixtureRequest, cell: Cell, judge: Judge) -> Iterator[Subject]:
+    """A second instance of the client under test, in a process of its own, which the cases of a worker share."""
+    yield from _companion(request, cell, judge, own_process=True)
+
+
+@pytest.fixture
 def server(request: pytest.FixtureRequest, cell: Cell) -> Iterator[Server]:
     """The server of the target: a mock with an empty store, or the live server of the release."""
     from harness.targets import mock_server
@@ -242,21 +269,33 @@ def server(request: pytest.FixtureRequest, cell: Cell) -> Iterator[Server]:
 
 
 @pytest.fixture
-def examples(request: pytest.FixtureRequest) -> Any:
-    """Settings for a property: derandomized, without deadline, as many examples as were asked for."""
-    import platformdirs
-    from hypothesis import HealthCheck, settings
-    from hypothesis.configuration import set_hypothesis_home_dir
+def examples(request: pytest.FixtureRequest, cell: Cell) -> Examples:
+    """How properties are tried: as many examples as were asked for, of the seed of the run."""
+    return matrix_of(request.config).examples_of(request.function.__name__, cell)
 
-    set_hypothesis_home_dir(platformdirs.user_cache_path("lmcache-conformance") / "hypothesis")
-    return settings(
-        derandomize=True,
-        database=None,
-        deadline=None,
-        max_examples=request.config.getoption("--examples"),
-        report_multiple_bugs=False,
-        suppress_health_check=list(HealthCheck),
-    )
+
+def _whole(config: pytest.Config, cases: list[pytest.Item]) -> bool:
+    """Whether every case there is was collected: no path, keyword or marker left one out."""
+    from harness.bare_pytest import CASES
+
+    chosen = any(config.getoption(name, None) for name in ("keyword", "markexpr", "deselect", "lf"))
+    return not chosen and {item.path for item in cases} >= set(CASES.rglob("test_*.py"))
+
+
+def _hold_against_the_list(item: pytest.Item, report: Any) -> None:
+    """Let pytest see a known failure as an expected one, and a pass that is not expected as a failure."""
+    matrix = matrix_of(item.config)
+    if matrix.book is None:
+        return
+    from reports.verdict import Verdict
+
+    record = matrix.book.judged(matrix.record(item, item.stash.get(ERROR, None), item.stash[SECONDS]))
+    if record.verdict is Verdict.KNOWN_FAILURE:
+        report.outcome = "skipped"
+        report.wasxfail = record.reason
+    elif record.verdict is Verdict.UNEXPECTED_PASS:
+        report.outcome = "failed"
+        report.longrepr = record.reason
 
 
 def _begin(config: pytest.Config) -> None:
@@ -266,6 +305,18 @@ def _begin(config: pytest.Config) -> None:
         matrix_of(config).begin()
     except (ClientFailure, OSError) as error:
         raise pytest.UsageError(str(error)) from None
+
+
+def _companion(request: pytest.FixtureRequest, cell: Cell, judge: Judge, *, own_process: bool) -> Iterator[Subject]:
+    from harness.subject import Subject, require
+
+    matrix = matrix_of(request.config)
+    require(matrix.session(), cell, _spec(request))
+    session = matrix.companion(own_process=own_process)
+    session.mark()
+    subject = Subject(session, cell, judge, matrix.budget)
+    yield subject
+    subject.release_connections()
 
 
 def _spec(request: pytest.FixtureRequest) -> CaseSpec:

@@ -15,15 +15,17 @@ from typing import Any, Final, TextIO
 import pytest
 from rich.console import Console
 
-from fixturegen.corpus import load_corpus
+from fixturegen.corpus import captured_releases, load_corpus
 from fixturegen.environment import open_environment
 from fixturegen.errors import CaptureError, EnvironmentUnavailable
 from harness.bare_pytest import bare_pytest
 from harness.case import case_name, spec_of, topic_of
 from harness.client import Budget
 from harness.clients.spec import may_kill, open_client
+from harness.expectations.file import ExpectationsFile, read_expectations
+from harness.expectations.write import require_free, write_expectations
 from harness.matrix import case_id, cell_of, collectors
-from harness.plugin import CLIENT_START, DEADLINE, EXAMPLES
+from harness.plugin import CLIENT_START, DEADLINE, EXAMPLES, SEED
 from harness.requirements import load_requirements
 from harness.targets import LiveServers
 from harness.usage import (
@@ -33,6 +35,7 @@ from harness.usage import (
     parse_limits,
     parse_releases,
     parse_runtime,
+    parse_seed,
     parse_targets,
     require_writable,
 )
@@ -40,9 +43,10 @@ from harness.workers import WorkerFault, Workers
 from reports.junit import write_junit
 from reports.progress import RunProgress, run_progress
 from reports.record import CaseRecord
-from reports.results import read_results
+from reports.results import Results, read_results
 from reports.terminal import make_console, print_summary
 from reports.verdict import ExitCode
+from reports.words import count, listing
 from wire.release import Release
 
 RESULTS: Final = "results.jsonl"
@@ -65,6 +69,10 @@ class RunOptions:
     runtime: str = "venv"
     folder: Path = Path("lmconform-results")
     examples: int = EXAMPLES
+    seed: int = SEED
+    """What examples are drawn from; the default gives the same in every run."""
+    properties: bool = False
+    """Only the cases that draw examples."""
     deadline: float = DEADLINE
     client_start: float = CLIENT_START
     """Seconds that the client may take to start."""
@@ -75,6 +83,12 @@ class RunOptions:
     """Cases at once; more than one means that other processes execute them."""
     isolate: bool = False
     """Let another process execute even what one could execute here, so that a Python client takes nothing along when it dies."""
+    expectations: Path | None = None
+    """A list of known failures."""
+    write_expectations: Path | None = None
+    """Where to write one that holds every failure of this run."""
+    force: bool = False
+    """Overwrite that file."""
 
 
 @dataclass(frozen=True)
@@ -103,15 +117,20 @@ def run_matrix(options: RunOptions) -> ExitCode:
     if address is not None:
         LiveServers(address=address).get(releases[0])
     parse_effort(options.examples, options.deadline)
+    parse_seed(options.seed)
     budget = _budget(options)
+    known = read_expectations(options.expectations) if options.expectations is not None else None
+    _require_room_for_the_list(options, releases)
     for release in releases:
         load_corpus(release)
     _require_room_for_results(options.folder)
-    open_client(options.client, budget=budget, apart=options.isolate).stop()
+    open_client(options.client, budget=budget, apart=options.isolate and may_kill(options.client)).stop()
     if "live" in targets and options.live is None:
         _prepare(options.runtime, releases)
+    for warning in known.warnings() if known is not None else ():
+        print(f"lmconform: warning: {warning}", file=sys.stderr)
     with _alone_in(options.folder):
-        return _judge(options, budget)
+        return _judge(options, budget, known)
 
 
 def _budget(options: RunOptions) -> Budget:
@@ -119,13 +138,14 @@ def _budget(options: RunOptions) -> Budget:
     return Budget(start=start, call=options.deadline, memory=memory)
 
 
-def _judge(options: RunOptions, budget: Budget) -> ExitCode:
+def _judge(options: RunOptions, budget: Budget, known: ExpectationsFile | None) -> ExitCode:
     """Run the matrix, and read back what it wrote."""
     path = options.folder / RESULTS
     arguments = [
         *("--client", options.client, "--lmcache", options.lmcache, "--target", options.target),
         *("--runtime", options.runtime),
-        *("--examples", str(options.examples), "--deadline", str(options.deadline)),
+        *("--examples", str(options.examples), "--seed", str(options.seed), "--deadline", str(options.deadline)),
+        *(("--properties",) if options.properties else ()),
         *("--client-start", str(options.client_start), "--client-memory", str(budget.memory)),
         *(("--live", options.live) if options.live is not None else ()),
         *(word for pattern in options.only for word in ("--only", pattern)),
@@ -134,8 +154,12 @@ def _judge(options: RunOptions, budget: Budget) -> ExitCode:
     workers = [Workers(options.jobs, arguments, at_once=not options.only, always=apart)] if options.jobs > 1 or apart else []
     with own_output() as output:
         console = make_console(output)
+        if options.seed != SEED:
+            console.print(f"examples are drawn from seed {options.seed}", highlight=False)
         reporter = _Reporter(console)
-        status = bare_pytest([*arguments, "--results", str(path)], reporter, *workers)
+        # Workers know nothing of known failures: records are held against the list here, where the whole run is seen.
+        listed = ("--expectations", str(options.expectations)) if options.expectations is not None else ()
+        status = bare_pytest([*arguments, *listed, "--results", str(path)], reporter, *workers)
         if reporter.errors:
             for line in reporter.errors:
                 console.print(line, markup=False, highlight=False)
@@ -148,7 +172,38 @@ def _judge(options: RunOptions, budget: Budget) -> ExitCode:
         results = read_results(path)
         write_junit(results, options.folder / JUNIT)
         print_summary(console, results, path, limit=options.failures)
+        if options.write_expectations is not None:
+            _write_the_list(results, options, known, options.write_expectations)
         return results.exit_code
+
+
+def _write_the_list(results: Results, options: RunOptions, known: ExpectationsFile | None, path: Path) -> None:
+    """Write a new list of known failures, and tell about it on standard error: the summary ends with its last line."""
+
+    def tell(line: str) -> None:
+        print(f"lmconform: {line}", file=sys.stderr)
+
+    if results.incomplete is not None:
+        tell(f"{path} was not written: {results.incomplete}")
+        return
+    written = write_expectations(results, path, force=options.force, old=known)
+    kept = f", {written.kept} of them as they were" if known is not None else ""
+    tell(f"wrote {count(written.entries, 'entry', 'entries')}{kept} to {path}; fill in the reasons, then run with --expectations")
+    if written.unlisted:
+        tell(f"not listed, because their error has no words: {listing(written.unlisted)}")
+
+
+def _require_room_for_the_list(options: RunOptions, releases: Sequence[Release]) -> None:
+    if options.write_expectations is None:
+        if options.force:
+            raise UsageError("--force is for --write-expectations, which is not given")
+        return
+    if options.expectations is not None and (options.only or set(releases) < set(captured_releases())):
+        raise UsageError(
+            "with --expectations, --write-expectations brings a list up to date, which takes all cases and all releases; "
+            "leave out --only and --lmcache"
+        )
+    require_free(options.write_expectations, force=options.force)
 
 
 def _require_room_for_results(folder: Path) -> None:

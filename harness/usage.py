@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import secrets
 import tempfile
 from collections.abc import Sequence
 from pathlib import Path
@@ -97,6 +98,30 @@ def parse_effort(examples: int, deadline: float) -> tuple[int, float]:
     if not 0 < deadline < float("inf"):
         raise UsageError(f"--deadline {deadline:g} is no time to wait; give seconds, such as {DEADLINE:g}")
     return examples, deadline
+
+
+def parse_seed(seed: int) -> int:
+    """The number that examples are drawn from.
+
+    Raises:
+        UsageError: it is negative.
+    """
+    if seed < 0:
+        raise UsageError(f"--seed {seed} is no seed; give 0 or more, or random")
+    return seed
+
+
+def read_seed(text: str) -> int:
+    """A seed as the command line takes it: a number, or ``random`` for one that nobody chose.
+
+    Raises:
+        UsageError: anything else.
+    """
+    if text == "random":
+        return 1 + secrets.randbelow(2**31 - 1)
+    if not (text.isascii() and text.isdigit()):
+        raise UsageError(f"--seed {text!r} is no seed; give a number, or random")
+    return parse_seed(int(text))
 
 
 def parse_limits(start: float, memory: str | int | None, *, clients: int = 1) -> tuple[float, int]:

@@ -57,7 +57,7 @@ def verdict_of(error: BaseException | None, explain: Explained = lambda diagnosi
     """
     if error is None:
         return Ended(Verdict.PASS)
-    found = _inner(error)
+    found = inner(error)
     if isinstance(found, UnsupportedByClient):
         return Ended(Verdict.UNSUPPORTED, reason=found.reason, operation=found.operation)
     if isinstance(found, NotAsked):
@@ -87,13 +87,13 @@ def _own_fault(error: BaseException) -> Diagnosis:
     return Diagnosis(summary=f"{type(error).__name__}: {error}{where}; a fault of lmconform or its cases, please report it")
 
 
-def _inner(error: BaseException) -> BaseException:
+def inner(error: BaseException) -> BaseException:
     """The first exception of ours inside a group, as hypothesis makes them for examples that do not fail every time."""
     if isinstance(error, CaseEnded):
         return error.failure
     if isinstance(error, BaseExceptionGroup):
-        for inner in error.exceptions:
-            found = _inner(inner)
+        for one in error.exceptions:
+            found = inner(one)
             if isinstance(found, CaseFailure | ClientFailure | UnsupportedByClient | TargetUnavailable):
                 return found
     return error

@@ -88,6 +88,13 @@ def _what(_record: CaseRecord, diagnosis: Diagnosis, width: int) -> list[Text]:
     return lines
 
 
+def _listed(record: CaseRecord, _diagnosis: Diagnosis, width: int) -> list[Text]:
+    if record.expectation is None or record.diagnosis is None or not record.reason:
+        return []
+    said = Text(escape(clip(record.reason, TEXT)))
+    return labelled("list of known failures", said, width, by=MARGIN, column=LABEL + 2, style="dim")
+
+
 def _fields(_record: CaseRecord, diagnosis: Diagnosis, width: int) -> list[Text]:
     if not diagnosis.fields:
         return []
@@ -178,6 +185,9 @@ def _answers(_record: CaseRecord, diagnosis: Diagnosis, width: int) -> list[Text
     for label, text, style in rows:
         if text:
             lines += labelled(label, Text(escape(clip(text, TEXT)), style=style), width, by=MARGIN, column=LABEL, style="dim")
+    if diagnosis.counterexample:
+        lines += indent([Text("to keep this example, put it into a file of cases/lm/counterexamples", style="dim")], MARGIN)
+        lines += indent([Text(escape(diagnosis.counterexample))], MARGIN + 2)
     if diagnosis.rerun:
         lines += _command(Text(escape(diagnosis.rerun), style="cyan"), width)
     return lines
@@ -206,6 +216,7 @@ def _more(count: int, what: str) -> list[Text]:
 
 _SECTIONS: Final[tuple[Callable[[CaseRecord, Diagnosis, int], list[Text]], ...]] = (
     _what,
+    _listed,
     _fields,
     _values,
     _frames,

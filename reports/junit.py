@@ -58,6 +58,8 @@ def _suite(results: Results, release: str, target: str, cases: Sequence[CaseReco
         ("lmconform", header.tool_version),
         ("command-line", shlex.join(header.command_line)),
     ]
+    if header.expectations is not None:
+        properties.append(("expectations", f"{header.expectations.file} sha256 {header.expectations.sha256}"))
     suite = _new_suite(results, f"lmcache {release} {target}", properties)
     suite.extend(_case(case) for case in cases)
     _count(suite, sum(case.seconds for case in cases))
@@ -97,8 +99,11 @@ def _case(case: CaseRecord) -> ET.Element:
     _properties(element, [*properties, *(("requirement", requirement) for requirement in case.requirements)])
     message = escape(clip(case.why or case.title, 500))
     if case.verdict in SKIPPED:
-        prefix = "" if case.verdict is Verdict.UNSUPPORTED else "known failure: "
-        ET.SubElement(element, "skipped", message=prefix + message)
+        if case.verdict is Verdict.UNSUPPORTED:
+            ET.SubElement(element, "skipped", message=message)
+        else:
+            error = f": {clip(case.diagnosis.summary, 500)}" if case.diagnosis else ""
+            ET.SubElement(element, "skipped", message=f"known failure: {message}{escape(error)}")
     elif case.verdict is not Verdict.PASS:
         tag = "error" if case.verdict in ERRORS else "failure"
         outcome = ET.SubElement(element, tag, type=case.verdict.value, message=message)

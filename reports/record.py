@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Any, Final, Self
 
 from reports.diagnosis import Diagnosis
+from reports.expectation import Listed, ListFile
 from reports.plain import JsonObject, clip, plain
 from reports.verdict import ExitCode, Verdict
 
@@ -64,6 +65,8 @@ class RunHeader:
     platform: str
     corpus: str
     """Fingerprint of the corpus."""
+    expectations: ListFile | None = None
+    """The list of known failures, where the run had one."""
     schema_version: int = SCHEMA_VERSION
 
     def to_json(self) -> JsonObject:
@@ -81,11 +84,13 @@ class RunHeader:
             "python": self.python,
             "platform": self.platform,
             "corpus": self.corpus,
+            "expectations": self.expectations.to_json() if self.expectations else None,
         }
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Self:
         """The inverse of :meth:`to_json`."""
+        listed = data.get("expectations")
         return cls(
             tool_version=data["tool_version"],
             started=data["started"],
@@ -97,6 +102,7 @@ class RunHeader:
             python=data["python"],
             platform=data["platform"],
             corpus=data["corpus"],
+            expectations=None if listed is None else ListFile.from_json(listed),
             schema_version=data["schema_version"],
         )
 
@@ -121,12 +127,14 @@ class CaseRecord:
     """The vector or parameter where one case runs over several."""
     requirements: tuple[str, ...] = ()
     reason: str | None = None
-    """For ``unsupported`` what the client said, for ``known-failure`` what the list says."""
+    """For ``unsupported`` what the client said, for a case of the list of known failures what that has to say."""
     operation: str | None = None
     """The operation that an ``unsupported`` is about."""
     diagnosis: Diagnosis | None = None
     judges: str = "client"
     """``server`` where no client takes part: the mock or the live server is compared with what was captured."""
+    expectation: Listed | None = None
+    """The entry of the list of known failures that the case belongs to, except where the harness or its environment failed."""
 
     @property
     def name(self) -> str:
@@ -141,6 +149,8 @@ class CaseRecord:
     @property
     def why(self) -> str:
         """The shortest explanation there is, or an empty string."""
+        if self.verdict is Verdict.KNOWN_FAILURE and self.reason:
+            return self.reason
         return self.diagnosis.summary if self.diagnosis else self.reason or ""
 
     def to_json(self) -> JsonObject:
@@ -152,12 +162,14 @@ class CaseRecord:
             "requirements": list(self.requirements),
             "reason": None if self.reason is None else clip(self.reason),
             "diagnosis": self.diagnosis.to_json() if self.diagnosis else None,
+            "expectation": self.expectation.to_json() if self.expectation else None,
         }
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Self:
         """The inverse of :meth:`to_json`."""
         diagnosis = data.get("diagnosis")
+        listed = data.get("expectation")
         return cls(
             id=data["id"],
             topic=data["topic"],
@@ -173,6 +185,7 @@ class CaseRecord:
             operation=data.get("operation"),
             diagnosis=None if diagnosis is None else Diagnosis.from_json(diagnosis),
             judges=data.get("judges", "client"),
+            expectation=None if listed is None else Listed.from_json(listed),
         )
 
 

@@ -16,7 +16,7 @@ from typing import Any, Self
 
 from reports.record import SCHEMA_VERSION, CaseRecord, RunFooter, RunHeader
 from reports.schema import fault_in
-from reports.verdict import ExitCode, Verdict, count_verdicts, exit_code
+from reports.verdict import SHOWN, ExitCode, Verdict, count_verdicts, exit_code
 
 
 class ResultsError(Exception):
@@ -50,9 +50,9 @@ class Results:
 
 
 def shows_the_client(cases: Iterable[CaseRecord]) -> bool:
-    """Whether a case that judges the client passed; true also where none was selected."""
-    verdicts = [case.verdict for case in cases if case.judges == "client"]
-    return not verdicts or Verdict.PASS in verdicts
+    """Whether a case that judges the client passed or failed as listed; true also where none was selected."""
+    verdicts = {case.verdict for case in cases if case.judges == "client"}
+    return not verdicts or bool(verdicts & SHOWN)
 
 
 def utc_now() -> str:
@@ -73,7 +73,7 @@ class ResultsWriter:
         self._began = time.monotonic()
         self._counts = count_verdicts(())
         self._seen: set[str] = set()
-        self._judged = self._passed = False
+        self._judged = self._shown = False
         self._footer: RunFooter | None = None
         path.parent.mkdir(parents=True, exist_ok=True)
         self._file, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
@@ -102,7 +102,7 @@ class ResultsWriter:
         self._seen.add(record.id)
         self._counts[record.verdict] += 1
         self._judged = self._judged or record.judges == "client"
-        self._passed = self._passed or (record.judges == "client" and record.verdict is Verdict.PASS)
+        self._shown = self._shown or (record.judges == "client" and record.verdict in SHOWN)
 
     def close(self, *, complete: bool = True) -> RunFooter:
         """Append the footer; a second call changes nothing and returns the first footer."""
@@ -111,7 +111,7 @@ class ResultsWriter:
         footer = RunFooter(
             counts=dict(self._counts),
             seconds=round(time.monotonic() - self._began, 3),
-            exit_code=exit_code(self._counts, complete=complete, shown=self._passed or not self._judged),
+            exit_code=exit_code(self._counts, complete=complete, shown=self._shown or not self._judged),
             ended=utc_now(),
             complete=complete,
         )

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
+from reports.expectation import OUT_OF_DATE, Standing
 from reports.record import CaseRecord
 from reports.verdict import OUTCOMES, SKIPPED, Outcome, Verdict
 
@@ -60,11 +61,11 @@ class FailureGroup:
 
 def failure_groups(cases: Iterable[CaseRecord]) -> list[FailureGroup]:
     """Everything that neither passed nor was skipped, grouped; groups in the order of their first case."""
-    groups: dict[tuple[str, Verdict, str, str], list[CaseRecord]] = {}
+    groups: dict[tuple[str, Verdict, str, str, str | None], list[CaseRecord]] = {}
     for case in cases:
         if case.verdict is not Verdict.PASS and case.verdict not in SKIPPED:
             requirement = (case.diagnosis.requirement if case.diagnosis else None) or ""
-            groups.setdefault((case.name, case.verdict, requirement, case.why), []).append(case)
+            groups.setdefault((case.name, case.verdict, requirement, case.why, case.reason), []).append(case)
     return [FailureGroup(first, tuple(others)) for first, *others in groups.values()]
 
 
@@ -86,6 +87,37 @@ def skip_groups(cases: Iterable[CaseRecord], verdict: Verdict) -> list[SkipGroup
             subject = case.name if verdict is Verdict.KNOWN_FAILURE else case.operation or case.topic
             counts[subject, case.reason or ""] += 1
     return [SkipGroup(verdict, subject, reason, count) for (subject, reason), count in counts.items()]
+
+
+def flaky_passes(cases: Iterable[CaseRecord]) -> list[SkipGroup]:
+    """Flaky cases that passed, by case name: a reader of counts takes them for plain passes."""
+    counts: Counter[tuple[str, str]] = Counter()
+    for case in cases:
+        if case.verdict is Verdict.PASS and case.expectation is not None:
+            counts[case.name, case.reason or ""] += 1
+    return [SkipGroup(Verdict.PASS, name, reason, number) for (name, reason), number in counts.items()]
+
+
+@dataclass(frozen=True)
+class ListFault:
+    """Cases of one entry of the list of known failures that did not end as it says, all in the same way."""
+
+    entry: int
+    standing: Standing
+    expires: str
+    first: str
+    """The id of the first of them."""
+    count: int
+
+
+def list_faults(cases: Iterable[CaseRecord]) -> list[ListFault]:
+    """Where the list of known failures is out of date, by entry."""
+    found: dict[tuple[int, Standing, str], list[str]] = {}
+    for case in cases:
+        listed = case.expectation
+        if listed is not None and listed.standing in OUT_OF_DATE:
+            found.setdefault((listed.entry, listed.standing, listed.expires), []).append(case.id)
+    return [ListFault(*about, ids[0], len(ids)) for about, ids in sorted(found.items())]
 
 
 def _cell(counts: Counter[Outcome]) -> Cell:

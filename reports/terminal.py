@@ -13,13 +13,26 @@ from rich.console import Console
 from rich.text import Text
 
 from reports.escape import escape
+from reports.expectation import Standing
 from reports.explain import STYLES, explain_lines, verdict_text
 from reports.layout import columns, fit, indent, labelled, paragraph, wrap
 from reports.plain import clip
 from reports.record import RunHeader
 from reports.results import Results, count_of_cases
-from reports.tally import Cell, Column, FailureGroup, Matrix, SkipGroup, failure_groups, matrix, skip_groups
+from reports.tally import (
+    Cell,
+    Column,
+    FailureGroup,
+    Matrix,
+    SkipGroup,
+    failure_groups,
+    flaky_passes,
+    list_faults,
+    matrix,
+    skip_groups,
+)
 from reports.verdict import NOT_CONFORMANT, ExitCode, Outcome, Verdict, count_outcomes
+from reports.words import count as count_of
 
 LIMIT: Final = 10
 """Groups of failures explained unless the caller asks for more."""
@@ -28,6 +41,16 @@ NAMED: Final = 6
 REASONS: Final = 12
 """Subjects of skipped cases that are listed."""
 LONGEST_NAME: Final = 200
+FAULTS: Final = 20
+"""Faults of the list of known failures that are listed."""
+
+_FAULTS: Final = {
+    Standing.OTHER_ERROR: "fails with another error",
+    Standing.PASSED: "passes",
+    Standing.UNSUPPORTED: "is unsupported",
+    Standing.EXPIRED: "expired on {expires}",
+    Standing.LISTED_TWICE: "lists what another entry lists",
+}
 
 _LETTERS: Final = {Outcome.PASSED: "p", Outcome.FAILED: "F", Outcome.ERROR: "E", Outcome.SKIPPED: "s"}
 _MEANINGS: Final = {
@@ -80,6 +103,8 @@ def summary_lines(results: Results, path: Path | None = None, *, width: int = 10
         _matrix(matrix(results.cases, results.header.releases), width),
         _skipped("Unsupported, as the client declared", skip_groups(results.cases, Verdict.UNSUPPORTED), width),
         _skipped("Known failures", skip_groups(results.cases, Verdict.KNOWN_FAILURE), width),
+        _skipped("Flaky, as listed, but passed this time", flaky_passes(results.cases), width),
+        _out_of_date(results, width),
         [*_verdict(results, width), *_records(path)],
     ]
     lines: list[Text] = []
@@ -108,15 +133,26 @@ def _about(header: RunHeader, width: int) -> list[Text]:
         ("client", name),
         ("", Text(escape(clip(client.spec, LONGEST_NAME)), style="dim")),
         ("against", Text(escape(against))),
+        *_list_of_known_failures(header),
         ("run", Text(escape(f"{header.started}, seed {header.seed}, corpus {header.corpus[:19]}"), style="dim")),
         ("", Text(escape(f"lmconform {header.tool_version}, {header.python}, {header.platform}"), style="dim")),
     ]
     return [line for label, text in rows for line in labelled(label, text, width, by=0, column=9, style="dim")]
 
 
+def _list_of_known_failures(header: RunHeader) -> list[tuple[str, Text]]:
+    listed = header.expectations
+    if listed is None:
+        return []
+    about = f"{clip(listed.file, LONGEST_NAME)} ({count_of(listed.entries, 'entry', 'entries')}, sha256 {listed.sha256[:12]})"
+    return [("known", Text(escape(about)))]
+
+
 def _verdict(results: Results, width: int) -> list[Text]:
     code = results.exit_code
     word, style = ("INCOMPLETE", "bold magenta") if results.incomplete else _WORDS[code]
+    if code is ExitCode.CONFORMANT and results.counts[Verdict.KNOWN_FAILURE]:
+        word = "NO NEW FAILURE"
     return wrap(Text.assemble((word, style), "  ", _because(results)), width)
 
 
@@ -234,6 +270,20 @@ def _skipped(title: str, groups: Sequence[SkipGroup], width: int) -> list[Text]:
         lines += labelled(escape(subject), Text(escape(text)), width, by=2, column=column)
     if len(subjects) > REASONS:
         lines += indent([Text(f"and {len(subjects) - REASONS} more", style="dim")], 2)
+    return lines
+
+
+def _out_of_date(results: Results, width: int) -> list[Text]:
+    faults = list_faults(results.cases)
+    if not faults:
+        return []
+    name = escape(results.header.expectations.file) if results.header.expectations else "the list of known failures"
+    lines = [Text(f"{name} must be edited:", style="bold red")]
+    for fault in faults[:FAULTS]:
+        text = f"{_FAULTS[fault.standing].format(expires=fault.expires)}: {count_of_cases(fault.count)}, such as {fault.first}"
+        lines += labelled(f"entry {fault.entry}", Text(escape(text)), width, by=2, column=13)
+    if len(faults) > FAULTS:
+        lines += indent([Text(f"and {len(faults) - FAULTS} more", style="dim")], 2)
     return lines
 
 

@@ -17,9 +17,9 @@ class Verdict(StrEnum):
     UNSUPPORTED = "unsupported"
     """The client declared that it lacks what the case needs."""
     KNOWN_FAILURE = "known-failure"
-    """The case fails and stands in the client's list of known failures."""
+    """The case fails as the client's list of known failures says."""
     UNEXPECTED_PASS = "unexpected-pass"  # noqa: S105  # a verdict
-    """The case passes but stands in the client's list of known failures: the list is out of date."""
+    """The case stands in the client's list of known failures but does not fail: the list is out of date."""
     HANG = "hang"
     CRASH = "crash"
     MOCK_DRIFT = "mock-drift"
@@ -59,13 +59,17 @@ NOT_THE_CLIENT: Final = frozenset(verdict for verdict, outcome in OUTCOMES.items
 """One of these means that harness, mock or environment failed (exit code 3); no client pays for it."""
 
 SKIPPED: Final = frozenset(verdict for verdict, outcome in OUTCOMES.items() if outcome is Outcome.SKIPPED)
-"""These alone say neither yes nor no."""
+"""These say neither yes nor no."""
+
+SHOWN: Final = frozenset({Verdict.PASS, Verdict.KNOWN_FAILURE})
+"""Without one of these a run shows nothing: the client was asked nothing that it offers."""
 
 
 class ExitCode(IntEnum):
     """Exit codes of the command line."""
 
     CONFORMANT = 0
+    """Every case passed, is unsupported, or failed as the list of known failures says."""
     NOT_CONFORMANT = 1
     USAGE = 2
     """The command was wrong, or its selection matched no case."""
@@ -80,7 +84,7 @@ def exit_code(counts: Mapping[Verdict, int], *, complete: bool = True, shown: bo
     3   the run is incomplete, or any case is in :data:`NOT_THE_CLIENT`
     2   no case ran at all: the selection matched nothing
     1   any case is in :data:`NOT_CONFORMANT`
-    1   no case passed, or none that judges the client (``shown``): conformance was not shown
+    1   no case passed or failed as the list of known failures says, or none that judges the client (``shown``)
     0   otherwise
     ==  ======================================================================
 
@@ -92,7 +96,7 @@ def exit_code(counts: Mapping[Verdict, int], *, complete: bool = True, shown: bo
         return ExitCode.UNDECIDED
     if not ran:
         return ExitCode.USAGE
-    if ran & NOT_CONFORMANT or Verdict.PASS not in ran or not shown:
+    if ran & NOT_CONFORMANT or not ran & SHOWN or not shown:
         return ExitCode.NOT_CONFORMANT
     return ExitCode.CONFORMANT
 

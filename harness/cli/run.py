@@ -8,8 +8,9 @@ from typing import Annotated
 import typer
 
 from harness.cli import options
-from harness.plugin import CLIENT_START, DEADLINE, EXAMPLES
+from harness.plugin import CLIENT_START, DEADLINE, EXAMPLES, SEED
 from harness.runner import RunOptions, run_matrix
+from harness.usage import read_seed
 from harness.workers import default_jobs
 
 DEFAULT_FOLDER = Path("lmconform-results")
@@ -22,6 +23,19 @@ def command(
         str | None, typer.Option("--target", help="Any of fixtures,mock,live (default: fixtures,mock; with --live: live).")
     ] = None,
     only: options.Only = None,
+    expectations: Annotated[
+        Path | None,
+        typer.Option("--expectations", metavar="FILE", help="A list of known failures: they do not fail the run, all others do."),
+    ] = None,
+    write_expectations: Annotated[
+        Path | None,
+        typer.Option(
+            "--write-expectations",
+            metavar="FILE",
+            help="Write such a list with every failure of this run; with --expectations, bring that list up to date.",
+        ),
+    ] = None,
+    force: Annotated[bool, typer.Option("--force", help="Let --write-expectations overwrite the file.")] = False,
     live: Annotated[
         str | None,
         typer.Option(
@@ -34,6 +48,16 @@ def command(
     runtime: options.Runtime = "venv",
     out: Annotated[Path, typer.Option("--out", help="Folder for results.jsonl and junit.xml.")] = DEFAULT_FOLDER,
     examples: Annotated[int, typer.Option("--examples", min=1, help="Examples of each property.")] = EXAMPLES,
+    seed: Annotated[
+        str,
+        typer.Option(
+            "--seed",
+            metavar="NUMBER",
+            help="What the examples are drawn from; the default gives the same examples in every run, and random another "
+            "number each time, which the results name.",
+        ),
+    ] = str(SEED),
+    properties: Annotated[bool, typer.Option("--properties", help="Only the cases that draw examples.")] = False,
     deadline: Annotated[
         float, typer.Option("--deadline", metavar="SECONDS", help="How long a call may take before the client hangs.")
     ] = DEADLINE,
@@ -56,7 +80,8 @@ def command(
 ) -> int:
     """Judge a client against captured fixtures, the mock server and a live server of the real lmcache.
 
-    Exit codes: 0 conformant, 1 not conformant, 2 usage or bad input, 3 the harness or its environment failed.
+    Exit codes: 0 conformant, or no failure but known ones, 1 not conformant, 2 usage or bad input, 3 the harness or its
+    environment failed.
     """
     return int(
         run_matrix(
@@ -69,12 +94,17 @@ def command(
                 runtime=runtime,
                 folder=out,
                 examples=examples,
+                seed=read_seed(seed),
+                properties=properties,
                 deadline=deadline,
                 client_start=client_start,
                 client_memory=client_memory,
                 failures=failures,
                 jobs=jobs or default_jobs(),
                 isolate=True,
+                expectations=expectations,
+                write_expectations=write_expectations,
+                force=force,
             )
         )
     )

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, ClassVar
 
 from harness.client import (
@@ -13,6 +14,7 @@ from harness.client import (
     AdapterFault,
     Answer,
     Budget,
+    Call,
     ClientFailure,
     Description,
     Ok,
@@ -51,16 +53,8 @@ class ClientSession(ABC):
         """
         if op not in ALWAYS and op not in self.description.operations:
             return Unsupported("not declared")
-        self.patience.require([op])
-        checked = check_python(op, "args", args)
-        began = time.monotonic()
-        try:
-            answer = self._exchange(op, checked, deadline)
-        except ClientFailure as failure:
-            self.patience.failed(START if failure.at_start else op, failure, time.monotonic() - began)
-            raise
-        self.patience.answered(op)
-        return answer
+        with self._patiently(op):
+            return self._exchange(op, check_python(op, "args", args), deadline)
 
     def require(self, operations: Iterable[str]) -> None:
         """Find out before a case begins whether all of its operations may still be asked for.
@@ -69,6 +63,29 @@ class ClientSession(ABC):
             NotAsked: one of them failed too often before.
         """
         self.patience.require(operations)
+
+    def call_all(self, calls: Sequence[Call], *, deadline: float) -> Sequence[Answer]:
+        """Several operations under way at once, up to ``IN_FLIGHT``; the answers in the order of the calls.
+
+        A client that does not declare ``concurrent`` is asked for one after the other, each with the whole deadline.
+
+        Raises:
+            ContractViolation: the harness itself gave arguments that do not fit the schema.
+            ClientHang, ClientCrash, ClientTooLarge, AdapterFault: after which the next call starts a fresh client.
+            NotAsked: the client failed too often at the same operations together.
+        """
+        if not self.description.concurrent:
+            return [self.call(call.op, call.args, deadline=deadline) for call in calls]
+        answers: list[Answer] = [Unsupported("not declared")] * len(calls)
+        declared = [number for number, call in enumerate(calls) if call.op in {*ALWAYS, *self.description.operations}]
+        asked = [Call(calls[number].op, check_python(calls[number].op, "args", calls[number].args)) for number in declared]
+        if asked:
+            together = " and ".join(sorted({call.op for call in asked}))
+            with self._patiently(f"{together}, several at once"):
+                found = self._exchange_all(asked, deadline)
+            for number, answer in zip(declared, found, strict=True):
+                answers[number] = answer
+        return answers
 
     def call_undeclared(self, op: str, args: Mapping[str, Any], *, deadline: float) -> Answer:
         """The same, but neither the declaration nor the schema of the arguments stands in the way."""
@@ -112,6 +129,21 @@ class ClientSession(ABC):
 
     @abstractmethod
     def _exchange(self, op: str, args: Mapping[str, Any], deadline: float) -> Answer: ...
+
+    @abstractmethod
+    def _exchange_all(self, calls: Sequence[Call], deadline: float) -> Sequence[Answer]: ...
+
+    @contextlib.contextmanager
+    def _patiently(self, what: str) -> Iterator[None]:
+        """Count a failure of the client at an operation, or at several together, and ask no more after too many."""
+        self.patience.require([what])
+        began = time.monotonic()
+        try:
+            yield
+        except ClientFailure as failure:
+            self.patience.failed(START if failure.at_start else what, failure, time.monotonic() - began)
+            raise
+        self.patience.answered(what)
 
     @staticmethod
     def _hello(scratch: str) -> dict[str, Any]:

@@ -13,6 +13,7 @@ from harness.client import (
     AdapterFault,
     Answer,
     Budget,
+    Call,
     ClientCrash,
     ClientFailure,
     ClientHang,
@@ -20,8 +21,9 @@ from harness.client import (
     ClientUnavailable,
     Ok,
 )
-from harness.clients.answers import read_answer
+from harness.clients.answers import read_answer, read_one_answer
 from harness.clients.contract import LINE_LIMIT, ContractViolation, shorten
+from harness.clients.flight import Flight, fly
 from harness.clients.payloads import to_json
 from harness.clients.scratch import Scratch, ScratchLost
 from harness.clients.session import ClientSession
@@ -110,6 +112,34 @@ class StdioSession(ClientSession):
         if op == "bye" and isinstance(answer, Ok):
             self._finish()
         return answer
+
+    def _exchange_all(self, calls: Sequence[Call], deadline: float) -> Sequence[Answer]:
+        if self._stopped:
+            raise ClientUnavailable("the session was stopped")
+        if self._process is None:
+            self._start_again()
+        process = self._process
+        assert process is not None
+        files: list[str] = []
+        flight = Flight(calls)
+        try:
+            lines = [self._request(call.op, call.args, deadline, files) for call in calls]
+            flight.number_from(self._last_id - len(calls) + 1)
+            self._note(b"".join(lines))
+            self._refuse_unasked(process, before=flight.missing())
+            fly(process, lines, flight, self._read_one, time.monotonic() + deadline)
+            self._refuse_unasked(process, before="the next request")
+        except (ContractViolation, TimeoutError, TooMuchMemory, ProcessEnded, PipeClosed, LineTooLong) as problem:
+            raise self._failure(flight.missing(), problem, deadline) from None
+        except BaseException:
+            self._discard()
+            raise
+        self.leftovers += self._scratch.sweep(files)
+        return flight.answers()
+
+    def _read_one(self, line: bytes, waiting: Mapping[int, str]) -> tuple[int, Answer]:
+        self._note(self._sent, line)
+        return read_one_answer(line, waiting, scratch=self._scratch.path)
 
     def _ask(self, op: str, args: Mapping[str, Any], deadline: float) -> Answer:
         assert self._process is not None

@@ -56,7 +56,7 @@ def test_a_conformant_run(run: Any, make_case: Any) -> None:
         ([Verdict.PASS], "CONFORMANT", "1 passed, 0 failed, 0 skipped"),
         ([Verdict.PASS, Verdict.FAIL, Verdict.HANG], "NOT CONFORMANT", "1 passed, 2 failed, 0 skipped"),
         ([Verdict.PASS, Verdict.HARNESS_ERROR], "UNDECIDED", "1 passed, 1 failed, 0 skipped"),
-        ([Verdict.UNSUPPORTED, Verdict.KNOWN_FAILURE], "NOT CONFORMANT", "0 passed, 0 failed, 2 skipped"),
+        ([Verdict.UNSUPPORTED, Verdict.KNOWN_FAILURE], "NO NEW FAILURE", "0 passed, 0 failed, 2 skipped"),
         ([], "NO CASE RAN", "0 passed, 0 failed, 0 skipped"),
     ],
 )
