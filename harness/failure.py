@@ -30,5 +30,16 @@ class UnsupportedByClient(Exception):
         self.reason = reason
 
 
+class CaseEnded(BaseException):
+    """The client failed in one example of a property; ``failure`` is how.
+
+    No ``Exception``, because hypothesis would repeat that example in search of a smaller one, with a hang each time.
+    """
+
+    def __init__(self, failure: Exception) -> None:
+        super().__init__(str(failure))
+        self.failure = failure
+
+
 class TargetUnavailable(Exception):
     """The target cannot be had here; the message says why and what to do. A failure where the target was demanded."""

@@ -293,7 +293,7 @@ class Matrix:
     def change_client(self, spec: str) -> None:
         """Judge another client from now on, with all patience."""
         self.dismiss_client()
-        self.spec, self.patience = spec, Patience(self.budget.call)
+        self.spec, self.patience = spec, Patience(self.budget.call, self.budget.start)
 
     def dismiss_client(self) -> None:
         """Stop the client and its companions; the next use starts others."""

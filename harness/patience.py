@@ -44,15 +44,16 @@ LIMITS: Final[Mapping[type[ClientFailure], Limit]] = {
 STARTS: Final = Limit(3, 5, 10, "")
 """The same for starts, whatever went wrong."""
 LOST_CALLS: Final = 20
-LOST_MORE: Final = 60.0
-"""A client may cost this many deadlines and so many seconds more in calls that failed and in being started again."""
+LOST_STARTS: Final = 4
+"""Calls that failed and new starts may cost together what so many deadlines and so many starts at their limit do."""
 
 
 @dataclass
 class Patience:
-    """What is left of it; ``deadline`` is the time limit of a call in seconds."""
+    """What is left of it; ``deadline`` is the time limit of a call in seconds, ``start`` that of a start."""
 
     deadline: float
+    start: float = 30.0
     _in_a_row: Counter[tuple[str, type[ClientFailure]]] = field(default_factory=Counter)
     _of_one: Counter[tuple[str, type[ClientFailure]]] = field(default_factory=Counter)
     _in_all: Counter[type[ClientFailure]] = field(default_factory=Counter)
@@ -62,7 +63,7 @@ class Patience:
     @property
     def limit_of_loss(self) -> float:
         """Seconds that failures and starts may cost in all."""
-        return LOST_CALLS * self.deadline + LOST_MORE
+        return LOST_CALLS * self.deadline + LOST_STARTS * self.start
 
     def require(self, operations: Iterable[str]) -> None:
         """The client may still be asked for all of these.

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import contextlib
 import itertools
+import sys
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from harness.case import CaseSpec, Cell
 from harness.client import ALWAYS, CONCURRENT, PURE, Answer, Budget, Call, ClientFailure, Error, Ok, Session
-from harness.failure import UnsupportedByClient
+from harness.failure import CaseEnded, UnsupportedByClient
 from harness.judge import Judge, in_words
 from harness.targets import Server
 
@@ -41,7 +42,8 @@ class Subject:
         call = self._completed(Call(op, args))
         limit = self._limit(call)
         began = time.monotonic()
-        answer = self._session.call(op, call.args, deadline=self._deadline(limit))
+        with _past_hypothesis():
+            answer = self._session.call(op, call.args, deadline=self._deadline(limit))
         self.took = time.monotonic() - began
         if limit and not isinstance(answer, Ok) and self.took > limit + SLACK:
             self._judge.fail(
@@ -56,7 +58,8 @@ class Subject:
         completed = [self._completed(call) for call in calls]
         deadline = self._deadline(max(map(self._limit, completed), default=0))
         began = time.monotonic()
-        answers = self._session.call_all(completed, deadline=deadline)
+        with _past_hypothesis():
+            answers = self._session.call_all(completed, deadline=deadline)
         self.took = time.monotonic() - began
         return answers
 
@@ -136,6 +139,18 @@ class Subject:
             with contextlib.suppress(ClientFailure):
                 self._session.call("close", {"connection": name}, deadline=self._budget.call)
         self._open.clear()
+
+
+@contextlib.contextmanager
+def _past_hypothesis() -> Iterator[None]:
+    """Inside an example of a property, let a failure of the client end the whole case."""
+    try:
+        yield
+    except ClientFailure as failure:
+        hypothesis = sys.modules.get("hypothesis")
+        if hypothesis is not None and hypothesis.currently_in_test_context():
+            raise CaseEnded(failure) from None
+        raise
 
 
 def require(session: Session, cell: Cell, spec: CaseSpec) -> None:

@@ -17,7 +17,7 @@ from harness.client import (
     ClientUnavailable,
     NotAsked,
 )
-from harness.failure import CaseFailure, LiveServerFailure, MockDriftFailure, TargetUnavailable, UnsupportedByClient
+from harness.failure import CaseEnded, CaseFailure, LiveServerFailure, MockDriftFailure, TargetUnavailable, UnsupportedByClient
 from reports.diagnosis import Diagnosis
 from reports.verdict import Verdict
 
@@ -89,6 +89,8 @@ def _own_fault(error: BaseException) -> Diagnosis:
 
 def inner(error: BaseException) -> BaseException:
     """The first exception of ours inside a group, as hypothesis makes them for examples that do not fail every time."""
+    if isinstance(error, CaseEnded):
+        return error.failure
     if isinstance(error, BaseExceptionGroup):
         for one in error.exceptions:
             found = inner(one)

@@ -102,6 +102,7 @@ class InProcessSession(ClientSession):
         asked = [{"op": call.op, "args": call.args} for call in calls]
         self._note(asked)
         flight, client = Flight(calls), self._client
+        blackbox.note(flight.missing())
         try:
             ended = fly_in_threads(flight, lambda call: perform(client, call.op, call.args), calls, time.monotonic() + deadline)
         except TimeoutError:
@@ -110,6 +111,7 @@ class InProcessSession(ClientSession):
         except BaseException:
             self._abandon()
             raise
+        blackbox.note("")
         if ended is not None:
             self._abandon()
             raise ClientCrash(f"{flight.missing()}: the client ended its process: {describe(ended)}") from ended

@@ -34,7 +34,7 @@ class ClientSession(ABC):
 
     def __init__(self, budget: Budget) -> None:
         self.budget = budget
-        self.patience = Patience(budget.call)
+        self.patience = Patience(budget.call, budget.start)
         self.starts = 0
         """How often a client was started; a step means that connections and other state of the one before are gone."""
         self.leftovers = 0

@@ -1,0 +1,105 @@
+"""Defects of clients that keep what they no longer need, which shows in ``state``, and of their end."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import socket
+import threading
+from typing import Any, ClassVar
+
+from harness.mutants.mutant import mutant
+from harness.reference.lm import LmConnection, ReferenceClient
+
+Answer = dict[str, Any]
+
+
+class _KeepsClosed(LmConnection):
+    def close(self) -> None:
+        _keep(self._socket)
+        super().close()
+
+
+@mutant(
+    "descriptor-kept-after-close",
+    stands_for="A client that wraps a socket in a second object, such as a stream or a poller, and closes one of the two.",
+    found_by=("lm.state.closed-connections-leave-no-descriptor",),
+)
+class KeepsDescriptors(ReferenceClient):
+    """Keeps a second descriptor of each socket, shut down but open, when a connection is closed."""
+
+    connection_class = _KeepsClosed
+
+
+class _KeepsBroken(LmConnection):
+    def _drop(self) -> None:
+        if not self._for_good:
+            _keep(self._socket)
+        super()._drop()
+
+
+@mutant(
+    "descriptor-kept-after-a-broken-connection",
+    stands_for="An error path that leaves before the socket is closed: descriptors run out in the week after a server restarted.",
+    found_by=("lm.state.failed-connections-leave-no-descriptor",),
+)
+class KeepsWhatBroke(ReferenceClient):
+    """Leaves the socket of a connection that broke open."""
+
+    connection_class = _KeepsBroken
+
+
+def _keep(open_socket: socket.socket | None) -> None:
+    if open_socket is not None:
+        os.dup(open_socket.fileno())
+        with contextlib.suppress(OSError):
+            open_socket.shutdown(socket.SHUT_RDWR)
+
+
+@mutant(
+    "thread-kept-after-close",
+    stands_for="A reader thread for each connection that waits on a queue nobody ends.",
+    found_by=("lm.state.closed-connections-leave-no-thread",),
+)
+class KeepsThreads(ReferenceClient):
+    """Starts a thread for each connection that never ends."""
+
+    def connect(self, **members: Any) -> Answer:
+        """Open a connection, and start a thread."""
+        threading.Thread(target=threading.Event().wait, daemon=True).start()
+        return super().connect(**members)
+
+
+@mutant(
+    "value-kept-after-get",
+    stands_for="A table of finished requests that holds each answer and is never emptied.",
+    found_by=("lm.state.loaded-values-are-not-kept",),
+)
+class KeepsValues(ReferenceClient):
+    """Keeps a copy of everything that it loads."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._kept: list[bytearray] = []
+
+    def get(self, **members: Any) -> Answer:
+        """Fetch a value."""
+        answer = super().get(**members)
+        self._kept.append(bytearray(answer["payload"]))
+        return answer
+
+
+@mutant(
+    "connections-open-after-bye",
+    stands_for="A client whose connections live in a table of the whole process, which no shutdown empties.",
+    found_by=("lm.state.bye-ends-everything",),
+)
+class LeavesConnectionsOpen(ReferenceClient):
+    """Closes nothing at its end."""
+
+    left: ClassVar[list[object]] = []
+
+    def bye(self, **_: Any) -> Answer:
+        """End, and leave everything open."""
+        self.left.append(dict(self._connections))
+        return {}
