@@ -1,4 +1,4 @@
-"""A real server as a child process: started on a free loopback port, answered before use, stopped always."""
+"""A real server as a child process: started on a free loopback port, answered before use, stopped always, even if we die."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
+from fixturegen import leash
 from fixturegen.environment import ServerAddress
 from fixturegen.errors import EnvironmentUnavailable
 from wire.errors import WireError
@@ -57,31 +58,32 @@ def running_server(release: Release, command: Sequence[str], variables: Mapping[
         log = Path(folder) / "server.log"
         for attempt in range(1, PORTS_TRIED + 1):
             port = free_port()
-            process = _start(release, [*command, LOCALHOST, str(port)], variables, log)
+            process, held = _start(release, [*command, LOCALHOST, str(port)], variables, log)
             try:
                 wait_until_healthy(release, LOCALHOST, port, process=process, log=log)
             except EnvironmentUnavailable as error:
-                _stop(process)
+                _stop(process, held)
                 if PORT_TAKEN not in str(error) or attempt == PORTS_TRIED:
                     raise
             except BaseException:
-                _stop(process)
+                _stop(process, held)
                 raise
             else:
                 break
         try:
             yield ServerAddress(LOCALHOST, port, log)
         finally:
-            _stop(process)
+            _stop(process, held)
 
 
-def _start(release: Release, command: Sequence[str], variables: Mapping[str, str], log: Path) -> subprocess.Popen[bytes]:
+def _start(
+    release: Release, command: Sequence[str], variables: Mapping[str, str], log: Path
+) -> tuple[subprocess.Popen[bytes], leash.Leash]:
     with log.open("wb") as output:
         try:
-            return subprocess.Popen(
-                command,
-                stdin=subprocess.DEVNULL, stdout=output, stderr=subprocess.STDOUT, env=dict(variables), cwd=log.parent,
-            )  # fmt: skip
+            return leash.start(
+                command, variables, stdin=subprocess.DEVNULL, stdout=output, stderr=subprocess.STDOUT, cwd=log.parent
+            )
         except OSError as error:
             raise EnvironmentUnavailable(
                 f"the server of lmcache {release}: {command[0]} does not start ({error}); "
@@ -89,13 +91,12 @@ def _start(release: Release, command: Sequence[str], variables: Mapping[str, str
             ) from None
 
 
-def _stop(process: subprocess.Popen[bytes]) -> None:
+def _stop(process: subprocess.Popen[bytes], held: leash.Leash) -> None:
     process.terminate()
-    try:
-        process.wait(STOP_TIMEOUT)
-    except subprocess.TimeoutExpired:
-        process.kill()
-        process.wait(STOP_TIMEOUT)
+    leash.ended(process.pid, STOP_TIMEOUT)
+    held.kill()
+    process.wait(STOP_TIMEOUT)
+    held.let_go()
 
 
 def wait_until_healthy(

@@ -17,6 +17,7 @@ import pytest
 
 from fixturegen.corpus import load_corpus
 from fixturegen.vector import Vector
+from wire.lm.profile import lm_profile
 from wire.release import Release, ReleaseRange
 
 TargetName = Literal["fixtures", "mock", "live"]
@@ -50,6 +51,7 @@ class CaseSpec:
     releases: ReleaseRange
     variants: Variants | None
     judges: Literal["client", "server"]
+    once_for: Literal["release", "frames"] = "release"
 
     @property
     def needs_own_server(self) -> bool:
@@ -82,11 +84,14 @@ def case(
     releases: str = "all",
     variants: Variants | None = None,
     judges: Literal["client", "server"] = "client",
+    once_for: Literal["release", "frames"] = "release",
 ) -> Callable[[Function], Function]:
     """Make a test function a case.
 
     ``cites`` are requirement ids; one whose release range does not cover the release is left out of that record. ``needs`` are
-    the client operations without which the case says nothing. ``judges="server"`` marks cases in which no client takes part.
+    the client operations without which the case says nothing, and ``CONCURRENT`` where it has several under way at once.
+    ``judges="server"`` marks cases in which no client takes part. A slow case may run ``once_for="frames"``: of the selected
+    releases whose frames are the same, in the newest.
     """
     if not cites:
         raise ValueError("a case cites at least one requirement")
@@ -94,7 +99,7 @@ def case(
     def decorate(function: Function) -> Function:
         if not inspect.getdoc(function):
             raise ValueError(f"case {function.__name__} has no docstring; it is the published description")
-        spec = CaseSpec(cites, targets, needs, ReleaseRange.parse(releases), variants, judges)
+        spec = CaseSpec(cites, targets, needs, ReleaseRange.parse(releases), variants, judges, once_for)
         setattr(function, SPEC_ATTRIBUTE, spec)
         marked: Function = pytest.mark.conformance(function)
         return marked
@@ -110,13 +115,21 @@ def spec_of(function: Any) -> CaseSpec | None:
 
 def cells(spec: CaseSpec, releases: Sequence[Release], targets: Sequence[TargetName]) -> Iterator[Cell]:
     """Every execution of a case under a selection."""
-    for release in releases:
-        if release not in spec.releases:
-            continue
+    covered = [release for release in releases if release in spec.releases]
+    for release in covered if spec.once_for == "release" else newest_of_each_frame(covered):
         variants: Sequence[Variant | None] = spec.variants(release) if spec.variants is not None else [None]
         for target in targets:
             if target in spec.targets:
                 yield from (Cell(release, target, variant) for variant in variants)
+
+
+def newest_of_each_frame(releases: Sequence[Release]) -> list[Release]:
+    """Of releases with the same headers, read with the same rigour, the newest; in the order in which they were given."""
+    newest: dict[object, Release] = {}
+    for release in sorted(releases):
+        profile = lm_profile(release)
+        newest[profile.header, profile.strict_enums] = release
+    return [release for release in releases if release in newest.values()]
 
 
 @functools.lru_cache(maxsize=256)

@@ -7,9 +7,9 @@ Python, ``bytes`` values are real ``bytes``; everything else is the JSON value o
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final, Literal, Protocol
+from typing import Any, ClassVar, Final, Literal, Protocol
 
 PROTOCOL_VERSION: Final = 1
 ErrorClass = Literal["refused", "protocol", "connection", "timeout", "internal"]
@@ -34,6 +34,10 @@ PURE: Final = (
 CONNECTED: Final = ("connect", "put", "get", "exist", "health", "list", "close")
 OPERATIONS: Final = (*PURE, *CONNECTED)
 """Operations that a client may declare in ``hello``."""
+CONCURRENT: Final = "concurrent"
+"""What a case needs besides operations where it has several requests under way at once."""
+IN_FLIGHT: Final = 64
+"""The most requests that a client which declares ``concurrent`` is sent before it answers."""
 
 
 class Client(Protocol):
@@ -113,6 +117,8 @@ class ClientFailure(Exception):
     def __init__(self, message: str, *, stderr: str = "") -> None:
         super().__init__(message)
         self.stderr = stderr
+        self.at_start = False
+        """The client failed when it was started again, whatever it was to be asked."""
 
 
 class ClientHang(ClientFailure):
@@ -123,6 +129,10 @@ class ClientCrash(ClientFailure):
     """The client's process ended; the message names the exit status or signal."""
 
 
+class ClientTooLarge(ClientFailure):
+    """The client used more memory than it may, and was killed."""
+
+
 class AdapterFault(ClientFailure):
     """The adapter broke the contract: a line that is no JSON, does not fit the schema, or answers another request."""
 
@@ -131,16 +141,59 @@ class ClientUnavailable(ClientFailure):
     """The client could not be started at all: the specification is wrong or the command is missing."""
 
 
+@dataclass(frozen=True)
+class Call:
+    """One operation to be asked for, beside others."""
+
+    op: str
+    args: Mapping[str, Any]
+
+    @classmethod
+    def of(cls, op: str, **args: Any) -> Call:
+        """``Call.of("exist", connection=..., key=...)``."""
+        return cls(op, args)
+
+
+class NotAsked(ClientFailure):
+    """The client failed so often before that it was not asked again; ``after`` is what it did."""
+
+    def __init__(self, message: str, *, operation: str | None, after: type[ClientFailure]) -> None:
+        super().__init__(message)
+        self.operation = operation
+        self.after = after
+
+
 class Session(Protocol):
     """A running client, whatever the transport. Calls are made from one thread at a time."""
 
     description: Description
+    has_process: ClassVar[bool]
+    """The client runs in a process of its own, which ``bye`` ends."""
+    exit_status: int | None
+    """What that process ended with; None while it runs, when it had to be killed, or without process."""
 
     def call(self, op: str, args: Mapping[str, Any], *, deadline: float) -> Answer:
         """One operation; ``deadline`` in seconds.
 
         Raises:
-            ClientHang, ClientCrash, AdapterFault: after which the next call starts a fresh client.
+            ClientHang, ClientCrash, ClientTooLarge, AdapterFault: after which the next call starts a fresh client.
+            NotAsked: the client failed at this operation too often before.
+        """
+
+    def require(self, operations: Iterable[str]) -> None:
+        """Find out before a case begins whether all of its operations may still be asked for.
+
+        Raises:
+            NotAsked: one of them failed too often before.
+        """
+
+    def call_all(self, calls: Sequence[Call], *, deadline: float) -> Sequence[Answer]:
+        """Several operations under way at once, up to :data:`IN_FLIGHT`; the answers in the order of the calls.
+
+        A client that does not declare ``concurrent`` is asked for one after the other. ``deadline`` holds for all together.
+
+        Raises:
+            ClientHang, ClientCrash, AdapterFault: as :meth:`call`; the message names the operations that have no answer.
         """
 
     @property
@@ -156,8 +209,9 @@ class Session(Protocol):
 
 @dataclass
 class Budget:
-    """Time limits of one client, in seconds."""
+    """Limits of one client: times in seconds, memory in bytes; None is as much as it likes."""
 
     start: float = 30.0
     call: float = 15.0
     stop: float = 3.0
+    memory: int | None = None

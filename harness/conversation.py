@@ -13,9 +13,10 @@ from harness.reference.values import key_from_json
 from harness.targets import Server
 from wire.errors import DecodeError
 from wire.keys import format_key
-from wire.lm.frames import NOTHING, Description, decode_reply, encode_request
+from wire.lm.enums import CODES
+from wire.lm.frames import NOTHING, Description, decode_reply, encode_request, header_numbers
 from wire.lm.frames import Request as Frame
-from wire.lm.profile import lm_profile
+from wire.lm.profile import LmProfile, lm_profile
 from wire.release import Release
 
 PATIENCE: Final = 10.0
@@ -63,6 +64,76 @@ def answers(release: Release, server: Server, requests: Sequence[Request]) -> li
                 break
             found[-1] += _exactly(connection, length if request.command == "GET" else 0)
     return found + [b""] * (len(asked) - len(found))
+
+
+@dataclass(frozen=True)
+class Act:
+    """Bytes on one of several connections: a header, what follows it, whether a reply is due, and whether the sender ends."""
+
+    connection: int
+    header: bytes
+    payload: bytes = b""
+    answered: bool = True
+    end: bool = False
+    piece: int = 1 << 20
+
+
+def reactions(release: Release, server: Server, key: str, acts: Sequence[Act]) -> list[bytes]:
+    """What a server does after each act: the bytes that come, or those and the word ``closed``.
+
+    After an act that is not the end of its connection comes a HEALTH with a good ``key``, so that silence shows, and so that the
+    act is over before the next one on another connection begins.
+
+    Raises:
+        TargetUnavailable: nobody listens there.
+    """
+    profile = lm_profile(release)
+    health = encode_request(profile, Frame("HEALTH", key))
+    found: list[bytes] = []
+    with contextlib.ExitStack() as stack:
+        connections: dict[int, socket.socket] = {}
+        for act in acts:
+            if act.connection not in connections:
+                connections[act.connection] = stack.enter_context(_connected(server))
+            connection = connections[act.connection]
+            with contextlib.suppress(OSError):
+                data = act.header + act.payload + (b"" if act.end else health)
+                for start in range(0, len(data), act.piece):
+                    connection.sendall(data[start : start + act.piece])
+                if act.end:
+                    connection.shutdown(socket.SHUT_WR)
+            came, closed = _reaction(connection, profile, act)
+            found.append(came + (b"closed" if closed else b""))
+            if closed:
+                connections.pop(act.connection).close()
+    return found
+
+
+def _reaction(connection: socket.socket, profile: LmProfile, act: Act) -> tuple[bytes, bool]:
+    """The bytes that came, and whether the connection ended; whether in order or by a reset is a matter of timing."""
+    size = profile.header.reply_size
+    came = b""
+    try:
+        if act.end:
+            while piece := connection.recv(1 << 16):
+                came += piece
+            return came, True
+        for body in (True, False) if act.answered else (False,):
+            header = _exactly(connection, size)
+            came += header
+            if len(header) < size:
+                return came, True
+            numbers = header_numbers(profile.header.reply, header)
+            due = numbers["length"] if body and numbers["code"] == CODES["SUCCESS"] else 0
+            payload = _exactly(connection, due)
+            came += payload
+            if len(payload) < due:
+                return came, True
+    except TimeoutError:
+        return came + b"silence, ", True
+    except OSError:
+        return came, True
+    return came, False
 
 
 def _connected(server: Server) -> socket.socket:

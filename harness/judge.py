@@ -158,6 +158,17 @@ class Judge:
         except TimeoutError:
             self.fail(f"the client said that it is done, but no whole {command or 'request'} reached the server")
 
+    def struck(self, server: Server) -> Exchange:
+        """The last exchange of the mock that met a fault, once it is done; a client that never sends one fails."""
+
+        def met(journal: Journal) -> list[Exchange]:
+            return [exchange for exchange in journal.exchanges() if exchange.done and exchange.faults]
+
+        try:
+            return server.journal.wait_for(met, EXCHANGE_TIMEOUT)[-1]
+        except TimeoutError:
+            self.fail("the client said that it is done, but no request that meets the fault reached the server")
+
     def where(self, server: Server, command: str | None = None) -> dict[str, Any]:
         """Members of a diagnosis that say which exchange went wrong and how its reply was delivered."""
         if server.mock is None:

@@ -8,6 +8,7 @@ import os
 import platform
 import shlex
 import sys
+import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -19,17 +20,28 @@ from fixturegen.corpus import load_corpus
 from fixturegen.errors import CorpusError
 from fixturegen.vector import content_hash
 from harness.case import CaseSpec, Cell, TargetName, case_name, spec_of, topic_of
-from harness.client import Budget, Session
-from harness.clients.spec import open_client
+from harness.client import Budget, ClientFailure, Session
+from harness.clients.spec import may_kill, open_client
+from harness.examples import Examples
 from harness.expectations.book import Book, Execution
 from harness.expectations.file import read_expectations
 from harness.expectations.universe import pattern_exists
 from harness.judge import Judge, explained
+from harness.patience import START, Patience
 from harness.patterns import matches
-from harness.plugin import DEADLINE, EXAMPLES
+from harness.plugin import CLIENT_START, DEADLINE, EXAMPLES, SEED
 from harness.requirements import Requirement, load_requirements
 from harness.targets import LiveServers
-from harness.usage import UsageError, parse_address, parse_effort, parse_releases, parse_runtime, parse_targets
+from harness.usage import (
+    UsageError,
+    parse_address,
+    parse_effort,
+    parse_limits,
+    parse_releases,
+    parse_runtime,
+    parse_seed,
+    parse_targets,
+)
 from harness.verdicts import verdict_of
 from harness.version import TOOL_VERSION
 from reports.diagnosis import Diagnosis
@@ -51,8 +63,16 @@ TOPICS: Final = (
     "lm.roundtrip",
     "lm.segments",
     "lm.identity",
+    "lm.pairwise",
     "lm.connection",
+    "lm.concurrency",
     "lm.broken",
+    "lm.misbehaviour",
+    "lm.state",
+    "lm.counterexamples",
+    "lm.fuzz",
+    "lm.machine",
+    "lm.invariance",
     "servers",
 )
 """In the order in which one builds on the other: the first failure that is shown is the one to repair first."""
@@ -133,8 +153,19 @@ class Matrix:
     results: Path | None
     book: Book | None = None
     examples: int = EXAMPLES
+    seed: int = SEED
+    properties: bool = False
+    """Only the cases that draw examples."""
     budget: Budget = field(default_factory=lambda: Budget(call=DEADLINE))
+    shrink: bool = True
+    """Whether a property that fails looks for a smaller example to show."""
+    apart: bool = False
+    """No case runs in this process, and what a Python client does must not end it."""
+    patience: Patience = field(default_factory=lambda: Patience(DEADLINE))
+    """How much of it is left with the client of this process."""
     _session: Session | None = None
+    _companions: dict[bool, Session] = field(default_factory=dict)
+    """By whether they have a process of their own for certain."""
     _writer: ResultsWriter | None = None
     _matched: set[str] = field(default_factory=set)
     _by_release: dict[Release, dict[str, Requirement]] = field(default_factory=dict)
@@ -154,12 +185,15 @@ class Matrix:
                 address=parse_address(config.getoption("--live"), releases, targets),
             )
             examples, deadline = parse_effort(config.getoption("--examples"), config.getoption("--deadline"))
+            seed = parse_seed(config.getoption("--seed"))
+            start, memory = parse_limits(config.getoption("--client-start"), config.getoption("--client-memory"))
             listed = config.getoption("--expectations")
             book = Book(read_expectations(Path(listed))) if listed is not None else None
         except UsageError as error:
             raise pytest.UsageError(str(error)) from None
         results = config.getoption("--results")
         return cls(
+            patience=Patience(deadline),
             spec=config.getoption("--client"),
             releases=releases,
             targets=targets,
@@ -168,7 +202,9 @@ class Matrix:
             results=Path(results) if results else None,
             book=book,
             examples=examples,
-            budget=Budget(call=deadline),
+            seed=seed,
+            properties=config.getoption("--properties"),
+            budget=Budget(start=start, call=deadline, memory=memory),
         )
 
     @functools.cached_property
@@ -186,12 +222,17 @@ class Matrix:
     def selects(self, item: pytest.Item) -> bool:
         """Whether an item has a cell and ``--only`` wants it."""
         cell = cell_of(item)
-        if cell is None:
+        if cell is None or (self.properties and "examples" not in item.fixturenames):  # type: ignore[attr-defined]  # functions
             return False
         identity = case_id(item, cell)
         matching = [pattern for pattern in self.only if matches(pattern, identity)]
         self._matched.update(matching)
         return bool(matching) or not self.only
+
+    def examples_of(self, function: str, cell: Cell) -> Examples:
+        """How a property is tried in one execution."""
+        count, asked = self.examples, self.examples != EXAMPLES
+        return Examples(count, self.seed, f"{function}[{cell.id}]", shrink=self.shrink, asked=asked)
 
     @property
     def unmatched(self) -> list[str]:
@@ -205,9 +246,13 @@ class Matrix:
         """
         if self.book is None:
             return []
-        specs = {name_of(item): _spec_of_item(item) for item in collected}
+        specs = {topic_and_case(item): _spec_of_item(item) for item in collected}
         executions = (execution_of(item, cell) for item in selected if (cell := cell_of(item)) is not None)
-        exists = (lambda pattern, entry: pattern_exists(pattern, entry, specs)) if whole and not self.only else None
+        exists = (
+            (lambda pattern, entry: pattern_exists(pattern, entry, specs))
+            if whole and not self.only and not self.properties
+            else None
+        )
         return self.book.faults(executions, exists)
 
     def targets_of(self, spec: CaseSpec) -> list[TargetName]:
@@ -216,13 +261,44 @@ class Matrix:
         return [target for target in self.targets if target not in spared]
 
     def session(self) -> Session:
-        """The running client, started on first use."""
+        """The running client, started on first use.
+
+        Raises:
+            ClientFailure: it cannot be started, or failed to so often that this was not tried again.
+        """
         if self._session is None:
-            self._session = open_client(self.spec, budget=self.budget)
+            self.patience.require(())
+            began = time.monotonic()
+            try:
+                session = open_client(self.spec, budget=self.budget, apart=self._apart)
+            except ClientFailure as failure:
+                self.patience.failed(START, failure, time.monotonic() - began)
+                raise
+            session.patience = self.patience
+            self._session = session
         return self._session
 
+    def companion(self, *, own_process: bool) -> Session:
+        """A second running client, started on first use; cases share it as they share the first."""
+        if own_process not in self._companions:
+            session = open_client(self.spec, budget=self.budget, apart=own_process or self._apart)
+            session.patience = self.patience
+            self._companions[own_process] = session
+        return self._companions[own_process]
+
+    @property
+    def _apart(self) -> bool:
+        return self.apart and may_kill(self.spec)
+
+    def change_client(self, spec: str) -> None:
+        """Judge another client from now on, with all patience."""
+        self.dismiss_client()
+        self.spec, self.patience = spec, Patience(self.budget.call)
+
     def dismiss_client(self) -> None:
-        """Stop the client; the next use starts another one."""
+        """Stop the client and its companions; the next use starts others."""
+        while self._companions:
+            self._companions.popitem()[1].stop()
         if self._session is not None:
             self._session.stop()
             self._session = None
@@ -267,7 +343,7 @@ class Matrix:
             releases=tuple(str(release) for release in self.releases),
             targets=tuple(self.targets),
             command_line=tuple(sys.argv),
-            seed=0,
+            seed=self.seed,
             python=platform.python_version(),
             platform=platform.platform(),
             corpus=corpus_fingerprint(self.releases),
@@ -334,8 +410,12 @@ class Matrix:
             words += ["--runtime", self.live.runtime]
         if self.examples != EXAMPLES:
             words += ["--examples", str(self.examples)]
+        if self.seed != SEED:
+            words += ["--seed", str(self.seed)]
         if self.budget.call != DEADLINE:
             words += ["--deadline", f"{self.budget.call:g}"]
+        if self.budget.start != CLIENT_START:
+            words += ["--client-start", f"{self.budget.start:g}"]
         return shlex.join([*words, "--only", identity])
 
 
@@ -357,7 +437,7 @@ def _spec_of_item(item: pytest.Item) -> CaseSpec | None:
     return spec_of(function)
 
 
-def name_of(item: pytest.Item) -> str:
+def topic_and_case(item: pytest.Item) -> str:
     """``lm.get.partial-header``."""
     function: Any = item.function  # type: ignore[attr-defined]  # cases are functions
     return f"{topic_of(item.path)}.{case_name(function.__name__)}"
@@ -365,12 +445,12 @@ def name_of(item: pytest.Item) -> str:
 
 def case_id(item: pytest.Item, cell: Cell) -> str:
     """``lm.get.partial-header[0.5.6-mock]``."""
-    return f"{name_of(item)}[{cell.id}]"
+    return f"{topic_and_case(item)}[{cell.id}]"
 
 
 def execution_of(item: pytest.Item, cell: Cell) -> Execution:
     """The execution as a list of known failures sees it."""
-    name = name_of(item)
+    name = topic_and_case(item)
     return Execution(f"{name}[{cell.id}]", name, cell.release, cell.target)
 
 

@@ -13,6 +13,7 @@ import pytest
 if TYPE_CHECKING:
     from fixturegen.corpus import Corpus
     from harness.case import CaseSpec, Cell
+    from harness.examples import Examples
     from harness.judge import Judge
     from harness.matrix import Matrix
     from harness.subject import Subject
@@ -26,7 +27,9 @@ ERROR: Final = pytest.StashKey[BaseException]()
 SECONDS: Final = pytest.StashKey[float]()
 
 EXAMPLES: Final = 40
+SEED: Final = 0
 DEADLINE: Final = 15.0
+CLIENT_START: Final = 30.0
 _DEFAULTS: Final[dict[str, Any]] = {
     "client": "reference",
     "lmcache": "all",
@@ -37,7 +40,11 @@ _DEFAULTS: Final[dict[str, Any]] = {
     "results": None,
     "expectations": None,
     "examples": EXAMPLES,
+    "seed": SEED,
+    "properties": False,
     "deadline": DEADLINE,
+    "client-start": CLIENT_START,
+    "client-memory": None,
 }
 
 
@@ -57,7 +64,11 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     add("results", "write results.jsonl there", metavar="FILE")
     add("expectations", "a list of known failures, in TOML", metavar="FILE")
     add("examples", f"hypothesis examples of each property (default: {EXAMPLES})", type=int)
+    add("seed", f"what the examples are drawn from (default: {SEED}, the same examples in every run)", type=int, metavar="NUMBER")
+    add("properties", "only the cases that draw examples", action="store_true")
     add("deadline", f"seconds after which a silent client hangs (default: {DEADLINE:g})", type=float, metavar="SECONDS")
+    add("client-start", f"seconds that a client may take to start (default: {CLIENT_START:g})", type=float, metavar="SECONDS")
+    add("client-memory", "bytes that a client may hold, such as 4GiB", metavar="BYTES")
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -76,7 +87,7 @@ def pytest_sessionstart(session: pytest.Session) -> None:
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection(session: pytest.Session) -> None:
     """Refuse options that make no sense once, before cases are made of them."""
-    if any(session.config.getoption(name) != default for name, default in _DEFAULTS.items()):
+    if any(session.config.getoption(f"--{name}") != default for name, default in _DEFAULTS.items()):
         matrix_of(session.config)
 
 
@@ -120,8 +131,12 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 def pytest_collection_finish(session: pytest.Session) -> None:
     """Open the results file once it is clear that cases will run."""
-    if any(item.get_closest_marker("conformance") for item in session.items) and not hasattr(session.config, "workerinput"):
-        _begin(session.config)
+    config = session.config
+    # Pytest comes here also after a selection was refused, and then no run begins.
+    if not any(item.get_closest_marker("conformance") for item in session.items) or hasattr(config, "workerinput"):
+        return
+    if not matrix_of(config).unmatched:
+        _begin(config)
 
 
 @pytest.hookimpl(wrapper=True)
@@ -222,10 +237,23 @@ def client(request: pytest.FixtureRequest, cell: Cell, judge: Judge) -> Iterator
     matrix = matrix_of(request.config)
     session = matrix.session()
     require(session, cell, _spec(request))
+    session.require(_spec(request).needs)
     session.mark()
     subject = Subject(session, cell, judge, matrix.budget)
     yield subject
     subject.release_connections()
+
+
+@pytest.fixture
+def another_client(request: pytest.FixtureRequest, cell: Cell, judge: Judge) -> Iterator[Subject]:
+    """A second instance of the client under test: a program runs once more, a class of Python is made once more."""
+    yield from _companion(request, cell, judge, own_process=False)
+
+
+@pytest.fixture
+def fresh_client(request: pytest.FixtureRequest, cell: Cell, judge: Judge) -> Iterator[Subject]:
+    """A second instance of the client under test, in a process of its own, which the cases of a worker share."""
+    yield from _companion(request, cell, judge, own_process=True)
 
 
 @pytest.fixture
@@ -241,21 +269,9 @@ def server(request: pytest.FixtureRequest, cell: Cell) -> Iterator[Server]:
 
 
 @pytest.fixture
-def examples(request: pytest.FixtureRequest) -> Any:
-    """Settings for a property: derandomized, without deadline, as many examples as were asked for."""
-    import platformdirs
-    from hypothesis import HealthCheck, settings
-    from hypothesis.configuration import set_hypothesis_home_dir
-
-    set_hypothesis_home_dir(platformdirs.user_cache_path("lmcache-conformance") / "hypothesis")
-    return settings(
-        derandomize=True,
-        database=None,
-        deadline=None,
-        max_examples=request.config.getoption("--examples"),
-        report_multiple_bugs=False,
-        suppress_health_check=list(HealthCheck),
-    )
+def examples(request: pytest.FixtureRequest, cell: Cell) -> Examples:
+    """How properties are tried: as many examples as were asked for, of the seed of the run."""
+    return matrix_of(request.config).examples_of(request.function.__name__, cell)
 
 
 def _whole(config: pytest.Config, cases: list[pytest.Item]) -> bool:
@@ -289,6 +305,18 @@ def _begin(config: pytest.Config) -> None:
         matrix_of(config).begin()
     except (ClientFailure, OSError) as error:
         raise pytest.UsageError(str(error)) from None
+
+
+def _companion(request: pytest.FixtureRequest, cell: Cell, judge: Judge, *, own_process: bool) -> Iterator[Subject]:
+    from harness.subject import Subject, require
+
+    matrix = matrix_of(request.config)
+    require(matrix.session(), cell, _spec(request))
+    session = matrix.companion(own_process=own_process)
+    session.mark()
+    subject = Subject(session, cell, judge, matrix.budget)
+    yield subject
+    subject.release_connections()
 
 
 def _spec(request: pytest.FixtureRequest) -> CaseSpec:

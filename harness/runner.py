@@ -20,19 +20,22 @@ from fixturegen.environment import open_environment
 from fixturegen.errors import CaptureError, EnvironmentUnavailable
 from harness.bare_pytest import bare_pytest
 from harness.case import case_name, spec_of, topic_of
-from harness.clients.spec import open_client
+from harness.client import Budget
+from harness.clients.spec import may_kill, open_client
 from harness.expectations.file import ExpectationsFile, read_expectations
 from harness.expectations.write import require_free, write_expectations
 from harness.matrix import case_id, cell_of, collectors
-from harness.plugin import DEADLINE, EXAMPLES
+from harness.plugin import CLIENT_START, DEADLINE, EXAMPLES, SEED
 from harness.requirements import load_requirements
 from harness.targets import LiveServers
 from harness.usage import (
     UsageError,
     parse_address,
     parse_effort,
+    parse_limits,
     parse_releases,
     parse_runtime,
+    parse_seed,
     parse_targets,
     require_writable,
 )
@@ -66,10 +69,20 @@ class RunOptions:
     runtime: str = "venv"
     folder: Path = Path("lmconform-results")
     examples: int = EXAMPLES
+    seed: int = SEED
+    """What examples are drawn from; the default gives the same in every run."""
+    properties: bool = False
+    """Only the cases that draw examples."""
     deadline: float = DEADLINE
+    client_start: float = CLIENT_START
+    """Seconds that the client may take to start."""
+    client_memory: str | None = None
+    """Bytes that the client may hold; by default what the machine has for so many of them."""
     failures: int = 10
     jobs: int = 1
     """Cases at once; more than one means that other processes execute them."""
+    isolate: bool = False
+    """Let another process execute even what one could execute here, so that a Python client takes nothing along when it dies."""
     expectations: Path | None = None
     """A list of known failures."""
     write_expectations: Path | None = None
@@ -104,33 +117,45 @@ def run_matrix(options: RunOptions) -> ExitCode:
     if address is not None:
         LiveServers(address=address).get(releases[0])
     parse_effort(options.examples, options.deadline)
+    parse_seed(options.seed)
+    budget = _budget(options)
     known = read_expectations(options.expectations) if options.expectations is not None else None
     _require_room_for_the_list(options, releases)
     for release in releases:
         load_corpus(release)
     _require_room_for_results(options.folder)
-    open_client(options.client).stop()
+    open_client(options.client, budget=budget, apart=options.isolate and may_kill(options.client)).stop()
     if "live" in targets and options.live is None:
         _prepare(options.runtime, releases)
     for warning in known.warnings() if known is not None else ():
         print(f"lmconform: warning: {warning}", file=sys.stderr)
     with _alone_in(options.folder):
-        return _judge(options, known)
+        return _judge(options, budget, known)
 
 
-def _judge(options: RunOptions, known: ExpectationsFile | None) -> ExitCode:
+def _budget(options: RunOptions) -> Budget:
+    start, memory = parse_limits(options.client_start, options.client_memory, clients=options.jobs)
+    return Budget(start=start, call=options.deadline, memory=memory)
+
+
+def _judge(options: RunOptions, budget: Budget, known: ExpectationsFile | None) -> ExitCode:
     """Run the matrix, and read back what it wrote."""
     path = options.folder / RESULTS
     arguments = [
         *("--client", options.client, "--lmcache", options.lmcache, "--target", options.target),
         *("--runtime", options.runtime),
-        *("--examples", str(options.examples), "--deadline", str(options.deadline)),
+        *("--examples", str(options.examples), "--seed", str(options.seed), "--deadline", str(options.deadline)),
+        *(("--properties",) if options.properties else ()),
+        *("--client-start", str(options.client_start), "--client-memory", str(budget.memory)),
         *(("--live", options.live) if options.live is not None else ()),
         *(word for pattern in options.only for word in ("--only", pattern)),
     ]
-    workers = [Workers(options.jobs, arguments, at_once=not options.only)] if options.jobs > 1 else []
+    apart = options.isolate and may_kill(options.client)
+    workers = [Workers(options.jobs, arguments, at_once=not options.only, always=apart)] if options.jobs > 1 or apart else []
     with own_output() as output:
         console = make_console(output)
+        if options.seed != SEED:
+            console.print(f"examples are drawn from seed {options.seed}", highlight=False)
         reporter = _Reporter(console)
         # Workers know nothing of known failures: records are held against the list here, where the whole run is seen.
         listed = ("--expectations", str(options.expectations)) if options.expectations is not None else ()

@@ -5,11 +5,11 @@ from __future__ import annotations
 import contextlib
 import itertools
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from harness.case import CaseSpec, Cell
-from harness.client import ALWAYS, PURE, Answer, Budget, ClientFailure, Error, Ok, Session
+from harness.client import ALWAYS, CONCURRENT, PURE, Answer, Budget, Call, ClientFailure, Error, Ok, Session
 from harness.failure import UnsupportedByClient
 from harness.judge import Judge, in_words
 from harness.targets import Server
@@ -38,13 +38,10 @@ class Subject:
 
     def call(self, op: str, **args: Any) -> Answer:
         """One operation and its answer, whatever it is."""
-        if op in PURE or op == "connect":
-            args["release"] = self._release
-            if op == "connect":
-                self._open[args["connection"]] = args["timeout_ms"]
-        limit = self._open.get(args.get("connection", ""), 0) / 1000
+        call = self._completed(Call(op, args))
+        limit = self._limit(call)
         began = time.monotonic()
-        answer = self._session.call(op, args, deadline=max(self._budget.call, limit + GRACE if limit else 0))
+        answer = self._session.call(op, call.args, deadline=self._deadline(limit))
         self.took = time.monotonic() - began
         if limit and not isinstance(answer, Ok) and self.took > limit + SLACK:
             self._judge.fail(
@@ -54,6 +51,36 @@ class Subject:
             )
         return answer
 
+    def call_all(self, calls: Sequence[Call]) -> Sequence[Answer]:
+        """Several operations at once and their answers in the order of the calls; the case needs ``CONCURRENT``."""
+        completed = [self._completed(call) for call in calls]
+        deadline = self._deadline(max(map(self._limit, completed), default=0))
+        began = time.monotonic()
+        answers = self._session.call_all(completed, deadline=deadline)
+        self.took = time.monotonic() - began
+        return answers
+
+    def ok_all(self, calls: Sequence[Call]) -> Sequence[Mapping[str, Any]]:
+        """Several operations at once that must all succeed; the members of their results."""
+        return [
+            self._judge.ok(f"{call.op} ({number} of {len(calls)} at once)", answer, **self._last_words(_name(call), answer))
+            for number, (call, answer) in enumerate(zip(calls, self.call_all(calls), strict=True), start=1)
+        ]
+
+    def _completed(self, call: Call) -> Call:
+        if call.op not in PURE and call.op != "connect":
+            return call
+        if call.op == "connect":
+            self._open[call.args["connection"]] = call.args["timeout_ms"]
+        return Call(call.op, {**call.args, "release": self._release})
+
+    def _limit(self, call: Call) -> float:
+        """The timeout of the connection of a call, in seconds; 0 where it has none."""
+        return self._open.get(_name(call), 0) / 1000
+
+    def _deadline(self, limit: float) -> float:
+        return max(self._budget.call, limit + GRACE if limit else 0)
+
     def needs(self, op: str) -> None:
         """Leave the case unless the client declares an operation that only some of its variants need.
 
@@ -62,6 +89,22 @@ class Subject:
         """
         if op not in self._session.description.operations:
             raise UnsupportedByClient(op, "not declared")
+
+    def state(self, member: str) -> int:
+        """A number that the client tells of itself.
+
+        Raises:
+            UnsupportedByClient: it does not tell it.
+        """
+        values = self.ok("state")
+        if member not in values:
+            raise UnsupportedByClient("state", f"it does not tell {member}")
+        return int(values[member])
+
+    @property
+    def exit_status(self) -> int | None:
+        """What the process ended with after ``bye``: 0 for a client without one, None for a client that had to be killed."""
+        return self._session.exit_status if self._session.has_process else 0
 
     def ok(self, op: str, **args: Any) -> Mapping[str, Any]:
         """One operation that must succeed; the members of its result."""
@@ -105,5 +148,10 @@ def require(session: Session, cell: Cell, spec: CaseSpec) -> None:
     if "*" not in declared.releases and str(cell.release) not in declared.releases:
         raise UnsupportedByClient(None, f"the client does not declare lmcache {cell.release}")
     for op in spec.needs:
-        if op not in ALWAYS and op not in declared.operations:
+        if op not in {*ALWAYS, *declared.operations, *([CONCURRENT] if declared.concurrent else [])}:
             raise UnsupportedByClient(op, "not declared")
+
+
+def _name(call: Call) -> str:
+    """The connection of a call, empty where it has none."""
+    return str(call.args.get("connection", ""))

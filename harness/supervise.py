@@ -9,9 +9,12 @@ import signal
 import subprocess
 import time
 import weakref
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import IO, Final
+
+from fixturegen import leash
+from harness.memory import Usage
 
 LINE_LIMIT: Final = 16 * 1024 * 1024
 STDERR_LIMIT: Final = 64 * 1024
@@ -31,6 +34,14 @@ class ProcessEnded(Exception):
     def __init__(self, status: int) -> None:
         super().__init__(exit_text(status))
         self.status = status
+
+
+class TooMuchMemory(Exception):
+    """The processes and their files together hold more than the limit."""
+
+    def __init__(self, used: int, limit: int) -> None:
+        super().__init__(f"used more than {limit} bytes of memory ({used} bytes)")
+        self.used = used
 
 
 class PipeClosed(Exception):
@@ -83,9 +94,10 @@ class Tail:
 
 
 class SupervisedProcess:
-    """A command in a session of its own that takes and gives lines.
+    """A command in a session of its own that takes and gives lines, and that does not outlive this process.
 
-    All reading and writing happens inside the calls below, in the thread of the caller.
+    All reading and writing happens inside the calls below, in the thread of the caller. ``memory_limit`` is the most bytes that
+    the command and its children may hold together; ``files`` answers how many of them are in files that count as well.
     """
 
     def __init__(
@@ -96,18 +108,15 @@ class SupervisedProcess:
         cwd: Path | None = None,
         env: Mapping[str, str] | None = None,
         line_limit: int = LINE_LIMIT,
+        memory_limit: int | None = None,
+        files: Callable[[], int] = lambda: 0,
     ) -> None:
-        self._popen = subprocess.Popen(
-            list(command),
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            bufsize=0,
-            cwd=cwd,
-            env=env,
-            start_new_session=True,
+        self._popen, self._leash = leash.start(
+            command, env, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, bufsize=0, cwd=cwd
         )
-        self._last_resort = weakref.finalize(self, _kill_group, self._popen.pid)
+        self._last_resort = weakref.finalize(self, _give_up, self._leash)
+        self._memory_limit = memory_limit
+        self._usage = Usage(self._popen.pid, self._leash.mark, files)
         self._tail = Tail() if stderr is None else stderr
         self._line_limit = line_limit
         self._output = bytearray()
@@ -130,6 +139,7 @@ class SupervisedProcess:
 
         Raises:
             TimeoutError: the process did not take it in time.
+            TooMuchMemory: it grew beyond the limit.
             ProcessEnded, PipeClosed: nobody is there to take it.
         """
         rest = memoryview(line)
@@ -157,12 +167,14 @@ class SupervisedProcess:
 
         Raises:
             TimeoutError: none came in time.
+            TooMuchMemory: the process grew beyond the limit.
             ProcessEnded, PipeClosed: none will come.
             LineTooLong: what came is longer than the limit.
         """
         while True:
             line = self._next_line()
             if line is not None:
+                self._weigh()
                 return line
             if len(self._output) > self._line_limit:
                 raise LineTooLong(bytes(self._output[:_QUOTE]), self._line_limit)
@@ -238,8 +250,16 @@ class SupervisedProcess:
         remaining = until - time.monotonic()
         if remaining <= 0:
             raise TimeoutError
+        self._weigh()
         for key, _ in self._selector.select(min(remaining, _POLL)):
             key.data()
+
+    def _weigh(self) -> None:
+        """Look now and then at how much memory is held."""
+        if self._memory_limit is not None and self._status is None:
+            used = self._usage.bytes()
+            if used > self._memory_limit:
+                raise TooMuchMemory(used, self._memory_limit)
 
     def _read_output(self) -> bool:
         """Read once; answers whether there may be more."""
@@ -298,10 +318,11 @@ class SupervisedProcess:
     def _reaped(self) -> int:
         """The status of the process, after the rest of its group was killed."""
         if self._status is None:
-            _kill_group(self.pid)
+            self._leash.kill()
             self._last_resort.detach()
             try:
                 self._status = self._popen.wait(_SETTLE)
+                self._leash.let_go()
             except subprocess.TimeoutExpired:
                 self._status = -signal.SIGKILL
         return self._status
@@ -325,8 +346,9 @@ def _nothing() -> None:
     """Writing happens in the loop that waits."""
 
 
-def _kill_group(pid: int) -> None:
-    _signal_group(pid, signal.SIGKILL)
+def _give_up(held: leash.Leash) -> None:
+    held.kill()
+    held.let_go()
 
 
 def _signal_group(pid: int, number: int) -> None:

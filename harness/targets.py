@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
 from fixturegen.environment import PinnedEnvironment, open_environment
@@ -45,10 +45,25 @@ class Server:
         self.mock.stop()
 
 
+MakeMock = Callable[[Release], LmServer]
+_make_mock: MakeMock = LmServer
+
+
+@contextlib.contextmanager
+def mocks_made_by(make: MakeMock) -> Iterator[None]:
+    """In this process, let mocks be something else than our mock server: one with a defect, which cases must find."""
+    global _make_mock  # noqa: PLW0603  # cases make mocks themselves, and know of no run
+    before, _make_mock = _make_mock, make
+    try:
+        yield
+    finally:
+        _make_mock = before
+
+
 @contextlib.contextmanager
 def mock_server(release: Release) -> Iterator[Server]:
     """A mock with an empty store."""
-    with LmServer(release) as mock:
+    with _make_mock(release) as mock:
         host, port = mock.address
         yield Server(host, port, mock)
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+import secrets
 import tempfile
 from collections.abc import Sequence
 from pathlib import Path
@@ -9,7 +11,8 @@ from pathlib import Path
 from fixturegen.corpus import captured_releases
 from fixturegen.environment import RUNTIMES
 from harness.case import TARGETS, TargetName
-from harness.plugin import DEADLINE
+from harness.memory import default_limit
+from harness.plugin import CLIENT_START, DEADLINE
 from wire.errors import WireError
 from wire.release import Release
 
@@ -95,6 +98,47 @@ def parse_effort(examples: int, deadline: float) -> tuple[int, float]:
     if not 0 < deadline < float("inf"):
         raise UsageError(f"--deadline {deadline:g} is no time to wait; give seconds, such as {DEADLINE:g}")
     return examples, deadline
+
+
+def parse_seed(seed: int) -> int:
+    """The number that examples are drawn from.
+
+    Raises:
+        UsageError: it is negative.
+    """
+    if seed < 0:
+        raise UsageError(f"--seed {seed} is no seed; give 0 or more, or random")
+    return seed
+
+
+def read_seed(text: str) -> int:
+    """A seed as the command line takes it: a number, or ``random`` for one that nobody chose.
+
+    Raises:
+        UsageError: anything else.
+    """
+    if text == "random":
+        return 1 + secrets.randbelow(2**31 - 1)
+    if not (text.isascii() and text.isdigit()):
+        raise UsageError(f"--seed {text!r} is no seed; give a number, or random")
+    return parse_seed(int(text))
+
+
+def parse_limits(start: float, memory: str | int | None, *, clients: int = 1) -> tuple[float, int]:
+    """Seconds that a client may take to start, and bytes that it may hold where so many clients run at once.
+
+    Raises:
+        UsageError: one of them is not positive, or no number.
+    """
+    if not 0 < start < float("inf"):
+        raise UsageError(f"--client-start {start:g} is no time to wait; give seconds, such as {CLIENT_START:g}")
+    if memory is None:
+        return start, default_limit(clients)
+    found = re.fullmatch(r"(\d+) ?(?:([KMGT])i?B?|B)?", str(memory).strip(), re.IGNORECASE)
+    size = int(found[1]) << 10 * " KMGT".index((found[2] or " ").upper()) if found else 0
+    if not size:
+        raise UsageError(f"--client-memory {memory} is no size; give bytes, or a number with KiB, MiB or GiB, such as 4GiB")
+    return start, size
 
 
 def parse_address(text: str | None, releases: Sequence[Release], targets: Sequence[TargetName]) -> tuple[str, int] | None:

@@ -8,7 +8,15 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
 
-from harness.client import AdapterFault, ClientCrash, ClientFailure, ClientHang, ClientUnavailable
+from harness.client import (
+    AdapterFault,
+    ClientCrash,
+    ClientFailure,
+    ClientHang,
+    ClientTooLarge,
+    ClientUnavailable,
+    NotAsked,
+)
 from harness.failure import CaseFailure, LiveServerFailure, MockDriftFailure, TargetUnavailable, UnsupportedByClient
 from reports.diagnosis import Diagnosis
 from reports.verdict import Verdict
@@ -34,6 +42,7 @@ _FAILURES: tuple[tuple[type[BaseException], Verdict], ...] = (
     (CaseFailure, Verdict.FAIL),
     (ClientHang, Verdict.HANG),
     (ClientCrash, Verdict.CRASH),
+    (ClientTooLarge, Verdict.CRASH),
     (ClientUnavailable, Verdict.CRASH),
     (AdapterFault, Verdict.FAIL),
     (ClientFailure, Verdict.FAIL),
@@ -48,9 +57,13 @@ def verdict_of(error: BaseException | None, explain: Explained = lambda diagnosi
     """
     if error is None:
         return Ended(Verdict.PASS)
-    found = _inner(error)
+    found = inner(error)
     if isinstance(found, UnsupportedByClient):
         return Ended(Verdict.UNSUPPORTED, reason=found.reason, operation=found.operation)
+    if isinstance(found, NotAsked):
+        verdict = next((verdict for kind, verdict in _FAILURES if issubclass(found.after, kind)), Verdict.FAIL)
+        said = explain(Diagnosis(summary=str(found)))
+        return Ended(verdict, diagnosis=said, reason=str(found), operation=found.operation)
     for kind, verdict in _FAILURES:
         if isinstance(found, kind):
             return Ended(verdict, diagnosis=_diagnosis(found, explain, stderr))
@@ -74,11 +87,11 @@ def _own_fault(error: BaseException) -> Diagnosis:
     return Diagnosis(summary=f"{type(error).__name__}: {error}{where}; a fault of lmconform or its cases, please report it")
 
 
-def _inner(error: BaseException) -> BaseException:
+def inner(error: BaseException) -> BaseException:
     """The first exception of ours inside a group, as hypothesis makes them for examples that do not fail every time."""
     if isinstance(error, BaseExceptionGroup):
-        for inner in error.exceptions:
-            found = _inner(inner)
+        for one in error.exceptions:
+            found = inner(one)
             if isinstance(found, CaseFailure | ClientFailure | UnsupportedByClient | TargetUnavailable):
                 return found
     return error

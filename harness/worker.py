@@ -1,7 +1,7 @@
 """A process that executes cases for a run: it takes numbers of cases and gives their records.
 
-Started by :mod:`harness.workers` with two pipes. A line that comes is a list of numbers, empty for a question whether it is
-alive, or ``null`` at the end of the run; a line that goes is ``{"cases": N, "ids": HASH}`` once, then ``{"case": NUMBER,
+Started by :mod:`harness.workers` with two pipes and a file. A line that comes is a list of numbers, empty for a question whether
+it is alive, or ``null`` at the end of the run; a line that goes is ``{"cases": N, "ids": HASH}`` once, then ``{"case": NUMBER,
 "record": {...}}`` for each case, and ``{}`` for each such question.
 """
 
@@ -19,15 +19,22 @@ from typing import Any
 import pytest
 
 from harness.bare_pytest import bare_pytest
+from harness.clients import blackbox
+from harness.clients.spec import may_kill
+from harness.memory import confine
 from harness.plugin import matrix_of
 
 
 def main(words: Sequence[str]) -> int:
-    """The program: descriptors of the pipe that numbers come from and of the one that records go to, arguments of pytest."""
-    numbers, records = int(words[0]), int(words[1])
-    for descriptor in (numbers, records):
+    """The program: three descriptors, then arguments of pytest.
+
+    They are the pipe that numbers come from, the one that records go to, and the file that tells what a client inside is asked.
+    """
+    numbers, records, doing = map(int, words[:3])
+    for descriptor in (numbers, records, doing):
         os.set_inheritable(descriptor, False)
-    return bare_pytest(words[2:], Worker(numbers, records))
+    blackbox.write_to(doing)
+    return bare_pytest(words[3:], Worker(numbers, records))
 
 
 class Worker:
@@ -42,6 +49,9 @@ class Worker:
 
     def pytest_runtestloop(self, session: pytest.Session) -> bool:
         """Execute what is asked for, until nothing more is."""
+        matrix = matrix_of(session.config)
+        if may_kill(matrix.spec) and matrix.budget.memory is not None:
+            confine(matrix.budget.memory)
         self._say({"cases": len(session.items), "ids": ids_hash(session.items)})
         threading.Thread(target=self._listen, name="lmconform-shares", daemon=True).start()
         while (share := self._shares.get()) is not None:
@@ -50,7 +60,7 @@ class Worker:
                 self._case = number
                 item = session.items[number]
                 item.config.hook.pytest_runtest_protocol(item=item, nextitem=next_item)
-            matrix_of(session.config).live.close()
+            matrix.live.close()
         return True
 
     @pytest.hookimpl(trylast=True)

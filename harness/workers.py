@@ -21,17 +21,22 @@ from typing import Any, Final
 
 import pytest
 
-from harness.client import ClientCrash, ClientHang
+from fixturegen import leash
+from harness.case import spec_of
+from harness.client import ClientCrash, ClientFailure, ClientHang, NotAsked
+from harness.clients import blackbox
+from harness.clients.inprocess import STARTING
 from harness.clients.spec import runs_inside
 from harness.machine import processors
 from harness.matrix import Matrix, cell_of, collectors
+from harness.patience import START, Patience
 from harness.plugin import matrix_of
 from harness.shares import Share, shares, worth_starting
 from harness.supervise import exit_text
 from harness.worker import ids_hash
 
 DEATHS: Final = 20
-"""Workers that may die in a run; each of them takes a moment to be replaced."""
+"""Workers that may die in a run of something else than the client; each of them takes a moment to be replaced."""
 QUIET: Final = 30.0
 """Seconds after which a worker that gave no record is asked whether it is alive, and again as long until it must have answered.
 
@@ -60,18 +65,22 @@ def default_jobs() -> int:
 class Workers:
     """The plugin that takes the place of pytest's own loop over all cases.
 
-    With ``at_once`` the workers start while this process still collects, because it is clear that they will be needed.
+    With ``at_once`` the workers start while this process still collects, because it is clear that they will be needed. With
+    ``always`` this process executes nothing, not even a single case.
     """
 
-    def __init__(self, jobs: int, arguments: Sequence[str], *, at_once: bool) -> None:
+    def __init__(self, jobs: int, arguments: Sequence[str], *, at_once: bool, always: bool = False) -> None:
         self._jobs = jobs
         self._arguments = arguments
         self._at_once = at_once
+        self._always = always
         self._waiting: list[_Worker] = []
 
     @pytest.hookimpl(tryfirst=True)
-    def pytest_collection(self) -> None:
+    def pytest_collection(self, session: pytest.Session) -> None:
         """Let the workers collect at the same time as this process."""
+        if self._always:
+            matrix_of(session.config).apart = True
         if self._at_once:
             self._waiting += [_Worker(self._arguments) for _ in range(self._jobs)]
 
@@ -81,7 +90,7 @@ class Workers:
         cells = [cell_of(item) for item in session.items]
         known = [cell for cell in cells if cell is not None]
         count = worth_starting(self._jobs, known)
-        if count < 2 or session.testsfailed or len(known) < len(cells):
+        if (count < 2 and not self._always) or session.testsfailed or len(known) < len(cells):
             return None
         matrix = matrix_of(session.config)
         matrix.dismiss_client()
@@ -120,19 +129,22 @@ class _Worker:
         self.asked: float | None = None
         """When it was asked for one, if none came since."""
         self.stuck = False
+        self._doing = tempfile.TemporaryFile()  # noqa: SIM115  # closed with the worker
         """It was killed because none came."""
         self._unread = b""
         self._last_words = tempfile.TemporaryFile()  # noqa: SIM115  # closed with the worker
         theirs_in, self._numbers = os.pipe()
         self.records, theirs_out = os.pipe()
+        theirs = (theirs_in, theirs_out, self._doing.fileno())
         try:
-            self._process = subprocess.Popen(
-                [sys.executable, "-c", _BOOT, json.dumps(sys.path), str(theirs_in), str(theirs_out), *arguments],
+            self._process, self._leash = leash.start(
+                [sys.executable, "-c", _BOOT, json.dumps(sys.path), *map(str, theirs), *arguments],
+                None,
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.DEVNULL,
                 stderr=self._last_words,
-                pass_fds=(theirs_in, theirs_out),
-                start_new_session=True,
+                pass_fds=theirs,
+                grace=_END_AT_ONCE,
             )
         finally:
             os.close(theirs_in)
@@ -180,6 +192,10 @@ class _Worker:
             self._kill_session()
             return self._process.wait()
 
+    def doing(self) -> str:
+        """The operation that it asked a client inside it for when it ended, or an empty text."""
+        return blackbox.read(self._doing.fileno())
+
     def last_words(self) -> str:
         """What it wrote to standard error outside of any case; where that is long, how it begins and ends."""
         self._last_words.seek(0)
@@ -193,13 +209,14 @@ class _Worker:
         except subprocess.TimeoutExpired:
             self._kill_session()
             self._process.wait()
+        self._leash.let_go()
         for descriptor in (self.records, self._numbers):
             os.close(descriptor)
         self._last_words.close()
+        self._doing.close()
 
     def _kill_session(self) -> None:
-        with contextlib.suppress(ProcessLookupError):
-            os.killpg(self._process.pid, signal.SIGKILL)
+        self._leash.kill()
 
     def _send(self, share: Share | None) -> None:
         # A worker that is gone shows in the other pipe.
@@ -222,6 +239,8 @@ class _Distribution:
         self._next = 0
         self._deaths = 0
         self._interrupted = True
+        self._inside = runs_inside(matrix.spec)
+        self._budget = Patience(QUIET)
 
     def run(self, count: int) -> bool:
         """Execute everything; whether that was done.
@@ -231,6 +250,7 @@ class _Distribution:
         """
         for _ in range(count):
             self._start()
+        self._skip()
         while self._work or any(worker.share for worker in self._workers.values()):
             for key, _ in self._selector.select(self._patience()):
                 worker = self._workers[key.fd]
@@ -277,8 +297,10 @@ class _Distribution:
             worker.share = tuple(rest)
             worker.began = time.monotonic()
             self._arrive(number, line["record"])
-        if not worker.share and self._work:
-            worker.ask(self._work.popleft())
+        if not worker.share:
+            self._skip()
+            if self._work:
+                worker.ask(self._work.popleft())
         if worker.share:
             item = self._items[worker.share[0]]
             item.config.hook.pytest_runtest_logstart(nodeid=item.nodeid, location=item.location)
@@ -292,28 +314,54 @@ class _Distribution:
 
     def _died(self, worker: _Worker) -> None:
         """Record the case that it executed, and put another worker in its place."""
-        how, words = exit_text(worker.status()), worker.last_words()
+        how, words, doing = exit_text(worker.status()), worker.last_words(), worker.doing()
         self._selector.unregister(worker.records)
         del self._workers[worker.records]
         worker.close(time.monotonic())
         if not worker.ready:
             raise WorkerFault(f"a worker ended with {how} before it executed anything: {words}")
-        self._deaths += 1
         if worker.share:
-            self._lose(worker, how, words)
+            self._lose(worker, how, words, doing)
+        self._skip()
         if self._work:
             self._start()
 
-    def _lose(self, worker: _Worker, how: str, words: str) -> None:
+    def _lose(self, worker: _Worker, how: str, words: str, doing: str) -> None:
         number, *rest = worker.share
+        seconds = time.monotonic() - worker.began
         error: Exception
-        if worker.stuck and runs_inside(self._matrix.spec):
-            error = ClientHang("the client does not let go of the interpreter that it runs in, so that no deadline holds")
-        elif runs_inside(self._matrix.spec):
-            error = ClientCrash(f"the client ended the process that it runs in: {how}", stderr=words)
+        if self._inside:
+            prefix = f"{doing}: " if doing else ""
+            failure: ClientFailure
+            if worker.stuck:
+                text = f"{prefix}the client does not let go of the interpreter that it runs in, so that no deadline holds"
+                failure = ClientHang(text)
+            else:
+                failure = ClientCrash(f"{prefix}the client ended the process that it runs in: {how}", stderr=words)
+            self._budget.failed(START if doing == STARTING else doing, failure, seconds if worker.stuck else 0.0)
+            error = failure
         else:
+            self._deaths += 1
             error = WorkerFault(f"the worker that executed this case ended with {how}: {words}")
-        record = self._matrix.record(self._items[number], error, time.monotonic() - worker.began)
-        self._arrive(number, record.to_json())
+        self._record(number, error, seconds)
         if rest:
             self._work.appendleft(tuple(rest))
+
+    def _skip(self) -> None:
+        """Record the cases at the head of what is left that a client inside need not be asked for again."""
+        while self._inside and self._work:
+            kept = []
+            for number in self._work.popleft():
+                try:
+                    spec = spec_of(getattr(self._items[number], "function", None))
+                    if spec is not None and spec.judges == "client":
+                        self._budget.require(spec.needs)
+                    kept.append(number)
+                except NotAsked as reason:
+                    self._record(number, reason, 0.0)
+            if kept:
+                self._work.appendleft(tuple(kept))
+                return
+
+    def _record(self, number: int, error: Exception, seconds: float) -> None:
+        self._arrive(number, self._matrix.record(self._items[number], error, seconds).to_json())

@@ -38,6 +38,7 @@ class Connection:
         """What was sent since :meth:`new_segments`."""
         self.bytes_sent = 0
         """All that was sent so far."""
+        self._speaks = True
 
     def read_into(self, buffer: memoryview) -> int:
         """Fill a buffer.
@@ -64,8 +65,8 @@ class Connection:
         return got
 
     def send(self, data: Buffer) -> None:
-        """Send all of it in one go; nothing where it is empty."""
-        if not len(data):
+        """Send all of it in one go; nothing where it is empty, or after a half-close."""
+        if not len(data) or not self._speaks:
             return
         at = time.monotonic()
         try:
@@ -88,6 +89,14 @@ class Connection:
             raise self._ended(None)
         if self._stopping.is_set():
             raise ConnectionEndedError(Ending("server stopped"))
+
+    def half_close(self) -> None:
+        """End the stream to the peer; what it sends can still be read."""
+        self._speaks = False
+        try:
+            self.socket.shutdown(socket.SHUT_WR)
+        except OSError as error:
+            raise self._ended(error) from None
 
     def reset_on_close(self) -> None:
         """Make the coming close a reset: the peer gets an error instead of an end of stream."""

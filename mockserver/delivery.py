@@ -31,7 +31,7 @@ def deliver(connection: Connection, outgoing: Outgoing) -> Ending | None:
     """
     if outgoing.delay:
         connection.wait(outgoing.delay)
-    parts = [part for part in _cut(outgoing) if len(part)]
+    parts = outgoing.parts()
     if outgoing.pace is None:
         for part in parts:
             connection.send(part)
@@ -39,6 +39,8 @@ def deliver(connection: Connection, outgoing: Outgoing) -> Ending | None:
         _send_segments(connection, parts, outgoing.pace)
     if outgoing.last == "stall":
         connection.wait(None)
+    elif outgoing.last == "half-close":
+        connection.half_close()
     elif outgoing.last == "reset":
         _wait_until_delivered(connection)
         connection.reset_on_close()
@@ -62,12 +64,6 @@ def split(parts: list[Buffer], sizes: tuple[int, ...]) -> Iterator[Buffer]:
             if not len(views[0]):
                 views.pop(0)
         yield piece[0] if len(piece) == 1 else b"".join(piece)
-
-
-def _cut(outgoing: Outgoing) -> tuple[Buffer, Buffer]:
-    if outgoing.cut is None:
-        return outgoing.header, outgoing.body
-    return outgoing.header[: outgoing.cut], outgoing.body[: max(0, outgoing.cut - len(outgoing.header))]
 
 
 def _send_segments(connection: Connection, parts: list[Buffer], pace: Pace) -> None:

@@ -44,6 +44,8 @@ class Journal:
         self._waiting = 0
         self._exchanges: deque[RunningExchange] = deque(maxlen=max_exchanges)
         self._open: dict[int, ConnectionRecord] = {}
+        self._leaving: set[int] = set()
+        """Connections that have ended and whose socket is still open: the reason is noted before the peer can see the end."""
         self._closed: deque[ConnectionRecord] = deque(maxlen=max_exchanges)
         self._connection_count = 0
         self._exchange_count = 0
@@ -51,8 +53,8 @@ class Journal:
         self._retained: deque[SeenPayload] = deque()
         self._retained_bytes = 0
 
-    def open_connection(self, peer: str) -> int:
-        """Note a new connection.
+    def open_connection(self, peer: str, faults: tuple[str, ...] = ()) -> int:
+        """Note a new connection, and the faults that it met at the door.
 
         Returns:
             Its number, from 1.
@@ -60,7 +62,7 @@ class Journal:
         with self._changed:
             self._connection_count += 1
             number = self._connection_count
-            self._open[number] = ConnectionRecord(number, peer, time.monotonic())
+            self._open[number] = ConnectionRecord(number, peer, time.monotonic(), faults=faults)
         self.tell()
         return number
 
@@ -68,7 +70,14 @@ class Journal:
         """Note how a connection ended."""
         with self._changed:
             opened = self._open.pop(number)
+            self._leaving.add(number)
             self._closed.append(replace(opened, closed_at=time.monotonic(), ending=ending, unfinished=unfinished))
+        self.tell()
+
+    def let_go(self, number: int) -> None:
+        """Note that the socket of an ended connection is closed: from now on its peer can see the end."""
+        with self._changed:
+            self._leaving.discard(number)
         self.tell()
 
     def begin(self, exchange: RunningExchange) -> None:
@@ -135,6 +144,11 @@ class Journal:
         """The connections that are served right now."""
         with self._changed:
             return list(self._open.values())
+
+    def is_gone(self, number: int) -> bool:
+        """Whether a connection has ended and its socket is closed, so that its peer can see the end."""
+        with self._changed:
+            return 1 <= number <= self._connection_count and number not in self._open and number not in self._leaving
 
     @property
     def connection_count(self) -> int:

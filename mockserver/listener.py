@@ -3,62 +3,78 @@
 from __future__ import annotations
 
 import contextlib
-import errno
-import ipaddress
+import os
+import select
 import socket
 import threading
 import time
 from collections.abc import Callable
 
 from mockserver.connection import Connection
+from mockserver.door import Door
+from mockserver.faults.welcome import Welcome
 
 _STOP_WITHIN = 5.0
-_BACKLOG = 128
-"""What Python's ``listen()`` asks for, and so what the real server has."""
+_LOOK_AGAIN = 0.02
 
-
-class PortInUseError(OSError):
-    """Another program listens on the port."""
-
-
-class RemoteHostError(ValueError):
-    """A mock server was asked to listen where other machines can reach it."""
+Served = tuple[threading.Thread, Connection]
 
 
 class Listener:
     """Accepts connections and serves each in a thread of its own.
 
-    ``admit`` is called for each connection in order of acceptance, and answers with what its thread is to run. The listener
-    closes the connection afterwards.
+    ``admit`` is called for each connection in order of acceptance, with the faults that it met at the door, and answers with
+    what its thread is to run. The listener closes the connection afterwards. ``welcome`` says how the next connection is met.
     """
 
     def __init__(
-        self, admit: Callable[[Connection], Callable[[], None]], *, host: str, port: int, allow_remote: bool, name: str
+        self,
+        admit: Callable[[Connection, tuple[str, ...]], Callable[[], None]],
+        welcome: Callable[[], Welcome],
+        *,
+        host: str,
+        port: int,
+        allow_remote: bool,
+        name: str,
     ) -> None:
         self._admit = admit
+        self._welcome = welcome
         self._name = name
         self._stopping = threading.Event()
         self._lock = threading.Lock()
-        self._served: list[tuple[threading.Thread, Connection]] = []
+        self._served: list[Served] = []
         self._reap_at = 64
-        self._socket = _listen(host, port, allow_remote=allow_remote)
-        self.address: tuple[str, int] = self._socket.getsockname()[:2]
+        self._door = Door(host, port, allow_remote=allow_remote)
+        self.address = self._door.address
+        self._look_again = os.eventfd(0, os.EFD_NONBLOCK | os.EFD_CLOEXEC)
+        self._settled = threading.Condition()
+        self._asked = self._done = 0
         self._acceptor = threading.Thread(target=self._accept, name=f"{name}-accept", daemon=True)
         self._acceptor.start()
 
-    def stop(self) -> None:
-        """Close the port, end every connection and join every thread; nothing happens where that is done already.
+    def reconsider(self) -> None:
+        """Ask for the welcome of the next connection again, and wait until the port is as it says."""
+        with self._settled:
+            self._asked += 1
+            mine = self._asked
+            os.eventfd_write(self._look_again, 1)
+            self._settled.wait_for(lambda: self._done >= mine, _STOP_WITHIN)
+
+    def stop(self) -> list[Served]:
+        """Close the port, end every connection and join every thread.
+
+        Returns:
+            The calling thread and its connection, where a connection's own thread stops the listener: it goes on.
 
         Raises:
             RuntimeError: a thread does not end, which is a defect of the mock.
         """
         self._stopping.set()
-        with contextlib.suppress(OSError):
-            self._socket.shutdown(socket.SHUT_RDWR)
+        os.eventfd_write(self._look_again, 1)
         self._acceptor.join(_STOP_WITHIN)
-        self._socket.close()
         with self._lock:
-            served = self._served
+            mine = [pair for pair in self._served if pair[0] is threading.current_thread()]
+            served = [pair for pair in self._served if pair[0] is not threading.current_thread()]
             self._served = []
         for _, connection in served:
             connection.abort()
@@ -68,17 +84,70 @@ class Listener:
         stuck = [thread.name for thread in (self._acceptor, *(thread for thread, _ in served)) if thread.is_alive()]
         if stuck:
             raise RuntimeError(f"these threads of a mock server did not end within {_STOP_WITHIN} s: {', '.join(stuck)}")
+        os.close(self._look_again)
+        return mine
+
+    def adopt(self, served: list[Served]) -> None:
+        """Join the threads of connections that another listener accepted when this one stops."""
+        with self._lock:
+            self._served.extend(served)
 
     def _accept(self) -> None:
-        while not self._stopping.is_set():
-            try:
-                sock, address = self._socket.accept()
-            except OSError:
-                self._stopping.wait(0.02)  # out of descriptors, most likely; the peer waits in the backlog meanwhile
-                continue
-            self._begin(sock, f"{address[0]}:{address[1]}")
+        try:
+            while not self._stopping.is_set():
+                asked = self._asked
+                welcome = self._prepare()
+                self._settle(asked)
+                if self._arrives() and not self._news_within(welcome.wait):
+                    self._take(welcome.faults)
+        finally:
+            self._door.close()
+            self._settle(self._asked)
 
-    def _begin(self, sock: socket.socket, peer: str) -> None:
+    def _prepare(self) -> Welcome:
+        """Bring the port into the state in which the next connection meets it."""
+        welcome = self._welcome()
+        self._door.become(welcome.door)
+        return welcome
+
+    def _settle(self, asked: int) -> None:
+        if asked > self._done:
+            with self._settled:
+                self._done = asked
+                self._settled.notify_all()
+
+    def _arrives(self) -> bool:
+        """Wait for a connection; False where there is news instead."""
+        waiting = select.poll()
+        waiting.register(self._look_again, select.POLLIN)
+        if self._door.is_open:
+            waiting.register(self._door.fileno(), select.POLLIN)
+        ready = {descriptor for descriptor, _ in waiting.poll()}
+        return not (self._look_again in ready and self._is_news())
+
+    def _news_within(self, seconds: float) -> bool:
+        if not seconds:
+            return False
+        waiting = select.poll()
+        waiting.register(self._look_again, select.POLLIN)
+        return bool(waiting.poll(seconds * 1000)) and self._is_news()
+
+    def _is_news(self) -> bool:
+        with contextlib.suppress(BlockingIOError):
+            os.eventfd_read(self._look_again)
+        return True
+
+    def _take(self, faults: tuple[str, ...]) -> None:
+        try:
+            sock, address = self._door.accept()
+        except BlockingIOError:
+            return  # the peer went away meanwhile
+        except OSError:
+            self._stopping.wait(_LOOK_AGAIN)  # out of descriptors, most likely; the peer waits in the backlog meanwhile
+            return
+        self._begin(sock, f"{address[0]}:{address[1]}", faults)
+
+    def _begin(self, sock: socket.socket, peer: str, faults: tuple[str, ...]) -> None:
         connection = Connection(sock, peer, self._stopping)
         with self._lock:
             if self._stopping.is_set():
@@ -87,7 +156,8 @@ class Listener:
             if len(self._served) >= self._reap_at:
                 self._served = [pair for pair in self._served if pair[0].is_alive()]
                 self._reap_at = max(64, 2 * len(self._served))
-            serve = self._admit(connection)
+            serve = self._admit(connection, faults)
+            self._prepare()  # before this connection can tell anybody that it was accepted
             thread = threading.Thread(target=_run, args=(serve, connection), name=f"{self._name}-{peer}", daemon=True)
             thread.start()
             self._served.append((thread, connection))
@@ -98,31 +168,3 @@ def _run(serve: Callable[[], None], connection: Connection) -> None:
         serve()
     finally:
         connection.close()
-
-
-def _listen(host: str, port: int, *, allow_remote: bool) -> socket.socket:
-    try:
-        found = socket.getaddrinfo(host or None, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
-    except socket.gaierror as error:
-        raise OSError(f"host {host!r} has no address: {error.strerror}; 127.0.0.1 always works") from None
-    if not allow_remote:
-        for *_, address in found:
-            if not ipaddress.ip_address(str(address[0]).partition("%")[0]).is_loopback:
-                raise RemoteHostError(
-                    f"host {host!r} is {address[0]}, which other machines can reach; a mock server trusts whoever connects. "
-                    "Use 127.0.0.1, or say allow_remote=True if you mean it"
-                )
-    family, kind, protocol, _, where = found[0]
-    sock = socket.socket(family, kind, protocol)
-    try:
-        sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        sock.bind(where)
-        sock.listen(_BACKLOG)
-    except OSError as error:
-        sock.close()
-        if error.errno == errno.EADDRINUSE:
-            raise PortInUseError(
-                errno.EADDRINUSE, f"port {port} of {host} is in use by another program; port 0 lets the kernel pick a free one"
-            ) from None
-        raise
-    return sock

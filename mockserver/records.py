@@ -119,6 +119,8 @@ class ConnectionRecord:
     ending: Ending | None = None
     unfinished: bytes = b""
     """The first bytes of a request whose header never became whole."""
+    faults: tuple[str, ...] = ()
+    """The faults that it met before it was accepted, as ``--fault`` would spell them."""
 
     @property
     def is_open(self) -> bool:

@@ -11,6 +11,7 @@ from reports.plain import JsonObject, JsonValue, clip, plain
 Level: TypeAlias = Literal["MUST", "SHOULD", "MAY"]
 
 LONGEST_STDERR: Final = 16_384
+LONGEST_COUNTEREXAMPLE: Final = 262_144
 
 
 @dataclass(frozen=True)
@@ -126,6 +127,8 @@ class Diagnosis:
     conformant_answer: str | None = None
     provenance: str | None = None
     """Where the expected value comes from: release, vector, wheel digest, upstream module."""
+    counterexample: str | None = None
+    """The smallest example of a property that was found to fail, as a JSON line that can be kept and replayed."""
     rerun: str | None = None
     """The command that runs just this case again."""
     client_stderr: str | None = None
@@ -135,6 +138,8 @@ class Diagnosis:
         members = {name: clip(value) if isinstance(value, str) else plain(value) for name, value in self._scalars().items()}
         if self.client_stderr is not None:
             members["client_stderr"] = clip(self.client_stderr, LONGEST_STDERR, keep="end")
+        if self.counterexample is not None:
+            members["counterexample"] = clip(self.counterexample, LONGEST_COUNTEREXAMPLE)
         lists = {
             "fields": [field.to_json() for field in self.fields],
             "frames": [frame.to_json() for frame in self.frames],

@@ -185,6 +185,9 @@ def _answers(_record: CaseRecord, diagnosis: Diagnosis, width: int) -> list[Text
     for label, text, style in rows:
         if text:
             lines += labelled(label, Text(escape(clip(text, TEXT)), style=style), width, by=MARGIN, column=LABEL, style="dim")
+    if diagnosis.counterexample:
+        lines += indent([Text("to keep this example, put it into a file of cases/lm/counterexamples", style="dim")], MARGIN)
+        lines += indent([Text(escape(diagnosis.counterexample))], MARGIN + 2)
     if diagnosis.rerun:
         lines += _command(Text(escape(diagnosis.rerun), style="cyan"), width)
     return lines

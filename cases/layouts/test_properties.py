@@ -2,11 +2,12 @@
 
 import math
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from harness.captures import patterned
 from harness.case import case, parameters
+from harness.examples import Examples
 from harness.judge import Judge
 from harness.subject import Subject
 
@@ -14,7 +15,7 @@ FORMATS = ("KV_2LTD", "KV_T2D", "KV_2TD", "KV_MLA_FMT")
 
 
 @case("LAY-004", "LAY-005", needs=("pack_layout", "unpack_layout"), variants=parameters(*FORMATS))
-def test_round_trip(client: Subject, judge: Judge, vector: str, examples: settings) -> None:
+def test_round_trip(client: Subject, judge: Judge, vector: str, examples: Examples) -> None:
     """Tokens that a client packs and unpacks stand in their slots again, and the other slots are zero."""
 
     @examples

@@ -3,11 +3,12 @@
 from collections.abc import Sequence
 from typing import Any
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from cases.lm.steps import in_step
 from harness.case import FIXTURES, MOCK, SERVERS, Variant, case
+from harness.examples import Examples
 from harness.judge import Judge
 from harness.subject import Subject
 from harness.targets import Server
@@ -151,7 +152,7 @@ def test_other_layout(client: Subject, judge: Judge, server: Server, keys: Keys,
 
 
 @case("LM-ID-001", "LM-ID-002", "LM-ID-003", "LM-ID-004", targets=FIXTURES, needs=("format_key",))
-def test_no_two_identities_share_a_key(client: Subject, judge: Judge, keys: Keys, examples: settings) -> None:
+def test_no_two_identities_share_a_key(client: Subject, judge: Judge, keys: Keys, examples: Examples) -> None:
     """Two identities that differ have key strings that differ."""
 
     @examples

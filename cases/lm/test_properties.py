@@ -2,10 +2,11 @@
 
 from typing import Any
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from harness.case import case
+from harness.examples import Examples
 from harness.judge import Judge
 from harness.subject import Subject
 from harness.values import Keys, storable_formats
@@ -18,7 +19,7 @@ INT32 = st.integers(-(2**31), 2**31 - 1)
 
 
 @case("LM-REQ-005", "LM-REQ-006", "LM-REQ-007", "LM-REQ-008", needs=("encode_request", "decode_request"))
-def test_request_round_trip(client: Subject, judge: Judge, keys: Keys, profile: LmProfile, examples: settings) -> None:
+def test_request_round_trip(client: Subject, judge: Judge, keys: Keys, profile: LmProfile, examples: Examples) -> None:
     """A request header that a client writes, it reads back as it was."""
 
     @examples
@@ -34,7 +35,7 @@ def test_request_round_trip(client: Subject, judge: Judge, keys: Keys, profile: 
 
 
 @case("LM-REPLY-001", "LM-REPLY-002", needs=("encode_reply", "decode_reply"))
-def test_reply_round_trip(client: Subject, judge: Judge, profile: LmProfile, examples: settings) -> None:
+def test_reply_round_trip(client: Subject, judge: Judge, profile: LmProfile, examples: Examples) -> None:
     """A reply header that a client writes, it reads back as it was."""
 
     @examples
@@ -50,7 +51,7 @@ def test_reply_round_trip(client: Subject, judge: Judge, profile: LmProfile, exa
 
 
 @case("LM-REQ-012", "LM-REPLY-001", "LM-REPLY-002", needs=("decode_reply",))
-def test_any_bytes(client: Subject, judge: Judge, profile: LmProfile, examples: settings) -> None:
+def test_any_bytes(client: Subject, judge: Judge, profile: LmProfile, examples: Examples) -> None:
     """Any bytes of the size of a reply header are read or refused, never a fault of the client."""
 
     @examples
@@ -63,7 +64,7 @@ def test_any_bytes(client: Subject, judge: Judge, profile: LmProfile, examples: 
 
 
 @case("KEY-PARSE-001", needs=("format_key", "parse_key"))
-def test_key_round_trip(client: Subject, judge: Judge, keys: Keys, examples: settings) -> None:
+def test_key_round_trip(client: Subject, judge: Judge, keys: Keys, examples: Examples) -> None:
     """A key string that a client writes, it reads back as the key that it was."""
     hashes = st.integers(-(2**63), 2**64) if reads_hashes_as_written(keys.release) else st.integers(0, 9)
 

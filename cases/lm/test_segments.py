@@ -2,12 +2,13 @@
 
 from collections.abc import Sequence
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from cases.lm.steps import stored
 from harness.case import MOCK, Variant, case, parameters
 from harness.client import Ok
+from harness.examples import Examples
 from harness.judge import Judge
 from harness.subject import Subject
 from harness.targets import Server
@@ -72,18 +73,49 @@ def test_slow_reply(client: Subject, judge: Judge, server: Server, keys: Keys, p
 
 @case("LM-REPLY-003", "LM-GET-002", targets=MOCK, needs=LOADING)
 def test_any_segmentation(
-    client: Subject, judge: Judge, server: Server, keys: Keys, profile: LmProfile, examples: settings
+    client: Subject, judge: Judge, server: Server, keys: Keys, profile: LmProfile, examples: Examples
 ) -> None:
     """Random segmentations never change a result."""
     connection, value = stored(client, server, keys, profile)
     whole = profile.header.reply_size + len(value.payload)
 
-    @examples
+    @examples.costly(20)
     @given(st.lists(st.integers(1, whole), min_size=1, max_size=6))
     def check(sizes: list[int]) -> None:
         server.misbehave(f"segments:sizes={'+'.join(map(str, sizes))}")
         exists_is_true(client, judge, server, connection, keys)
         load(client, judge, server, connection, keys, value)
+
+    check()
+
+
+@case("LM-REPLY-003", "LM-REPLY-004", "LM-GET-003", "LM-HEALTH-001", targets=MOCK, needs=(*LOADING, "health"))
+def test_any_cuts(client: Subject, judge: Judge, server: Server, keys: Keys, profile: LmProfile, examples: Examples) -> None:
+    """Hits, misses and health are told rightly one after the other, at whatever places each of their replies is cut."""
+    connection, value = stored(client, server, keys, profile)
+    size = profile.header.reply_size
+    places = st.sets(st.integers(1, size - 1), max_size=3).map(sorted)
+
+    @examples.costly(10)
+    @given(st.lists(st.tuples(st.sampled_from(["exist", "no exist", "miss", "health", "get"]), places), min_size=1, max_size=4))
+    def check(drawn: list[tuple[str, list[int]]]) -> None:
+        for what, cuts in drawn:
+            ends = [*cuts, size + len(value.payload)]
+            server.misbehave(f"segments:sizes={'+'.join(str(end - start) for start, end in zip([0, *cuts], ends, strict=True))}")
+            match what:
+                case "exist":
+                    exists_is_true(client, judge, server, connection, keys)
+                case "no exist":
+                    found = client.ok("exist", connection=connection, key=keys(hash=0xBAD))["exists"]
+                    judge.holds(found is False, f"exist gave {found!r} for an unknown key", **judge.where(server, "EXIST"))
+                case "miss":
+                    answer = client.call("get", connection=connection, key=keys(hash=0xBAD), expect=value.expect)
+                    judge.miss(answer, because="nothing was stored under this key", **judge.where(server, "GET"))
+                case "health":
+                    healthy = client.ok("health", connection=connection)["healthy"]
+                    judge.holds(healthy is True, f"health gave {healthy!r}", **judge.where(server, "HEALTH"))
+                case _:
+                    load(client, judge, server, connection, keys, value)
 
     check()
 

@@ -16,15 +16,16 @@ from rich.console import Console
 from rich.text import Text
 
 from fixturegen.errors import CaptureError, CorpusError, EnvironmentUnavailable
-from harness.cli import capture, compat, drift, keys, list_cases, run, serve, smoke, test, verify
+from harness.cli import capture, compat, drift, keys, list_cases, mutants, run, serve, smoke, test, verify
 from harness.client import ClientFailure
 from harness.failure import TargetUnavailable
+from harness.killmatrix.run import NothingShown
 from harness.requirements import RequirementError
 from harness.runner import BrokenCases
 from harness.usage import UsageError
 from harness.version import TOOL_VERSION
+from mockserver.door import PortInUseError, RemoteHostError
 from mockserver.faults import FaultSpecError, NotApplicableError
-from mockserver.listener import PortInUseError, RemoteHostError
 from reports.results import ResultsError
 from reports.verdict import ExitCode
 from wire.errors import WireError
@@ -100,6 +101,7 @@ app.command("capture")(_guarded(capture.command))
 app.command("verify")(_guarded(verify.command))
 app.command("drift")(_guarded(drift.command))
 app.command("compat")(_guarded(compat.command))
+app.command("mutants")(_guarded(mutants.command))
 app.command("test", context_settings={"allow_extra_args": True, "ignore_unknown_options": True})(_guarded(test.command))
 
 _BAD_INPUT: Final = (
@@ -114,7 +116,7 @@ _BAD_INPUT: Final = (
     RequirementError,
     ClientFailure,
 )
-_BAD_ENVIRONMENT: Final = (TargetUnavailable, EnvironmentUnavailable, CaptureError, BrokenCases)
+_BAD_ENVIRONMENT: Final = (TargetUnavailable, EnvironmentUnavailable, CaptureError, BrokenCases, NothingShown)
 
 
 def run_app(words: Sequence[str]) -> int:

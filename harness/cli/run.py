@@ -8,8 +8,9 @@ from typing import Annotated
 import typer
 
 from harness.cli import options
-from harness.plugin import DEADLINE, EXAMPLES
+from harness.plugin import CLIENT_START, DEADLINE, EXAMPLES, SEED
 from harness.runner import RunOptions, run_matrix
+from harness.usage import read_seed
 from harness.workers import default_jobs
 
 DEFAULT_FOLDER = Path("lmconform-results")
@@ -47,9 +48,30 @@ def command(
     runtime: options.Runtime = "venv",
     out: Annotated[Path, typer.Option("--out", help="Folder for results.jsonl and junit.xml.")] = DEFAULT_FOLDER,
     examples: Annotated[int, typer.Option("--examples", min=1, help="Examples of each property.")] = EXAMPLES,
+    seed: Annotated[
+        str,
+        typer.Option(
+            "--seed",
+            metavar="NUMBER",
+            help="What the examples are drawn from; the default gives the same examples in every run, and random another "
+            "number each time, which the results name.",
+        ),
+    ] = str(SEED),
+    properties: Annotated[bool, typer.Option("--properties", help="Only the cases that draw examples.")] = False,
     deadline: Annotated[
         float, typer.Option("--deadline", metavar="SECONDS", help="How long a call may take before the client hangs.")
     ] = DEADLINE,
+    client_start: Annotated[
+        float, typer.Option("--client-start", metavar="SECONDS", help="How long the client may take to start.")
+    ] = CLIENT_START,
+    client_memory: Annotated[
+        str | None,
+        typer.Option(
+            "--client-memory",
+            metavar="BYTES",
+            help="How much memory a client may hold, such as 512MiB (default: 4GiB, or less on a small machine).",
+        ),
+    ] = None,
     failures: Annotated[int, typer.Option("--failures", min=0, help="How many failures to explain on the terminal.")] = 10,
     jobs: Annotated[
         int | None,
@@ -72,9 +94,14 @@ def command(
                 runtime=runtime,
                 folder=out,
                 examples=examples,
+                seed=read_seed(seed),
+                properties=properties,
                 deadline=deadline,
+                client_start=client_start,
+                client_memory=client_memory,
                 failures=failures,
                 jobs=jobs or default_jobs(),
+                isolate=True,
                 expectations=expectations,
                 write_expectations=write_expectations,
                 force=force,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import signal
 import textwrap
 from typing import Annotated, Final
@@ -10,8 +9,8 @@ from typing import Annotated, Final
 import typer
 
 from harness.usage import UsageError
-from mockserver.faults import FAULTS, describe, parse_plan
-from mockserver.listener import RemoteHostError
+from mockserver.door import RemoteHostError
+from mockserver.faults import FAULTS, PICKING, deed, describe, form, parse_plan
 from mockserver.lm import LmServer
 from wire.release import KNOWN_RELEASES, Release
 
@@ -25,14 +24,21 @@ def command(
     allow_remote: Annotated[
         bool, typer.Option("--allow-remote", help="Permit an address that other machines can reach.")
     ] = False,
-    fault: Annotated[list[str] | None, typer.Option("--fault", help="Misbehave: NAME[:key=value,...]. May be repeated.")] = None,
-    faults: Annotated[bool, typer.Option("--faults", help="List the faults and what each stands for, then stop.")] = False,
+    fault: Annotated[
+        list[str] | None,
+        typer.Option("--fault", help="Misbehave: NAME[:key=value,...], for example close-after:bytes=10,nth=2. May be repeated."),
+    ] = None,
+    faults: Annotated[
+        bool, typer.Option("--faults", help="List the faults, their language and what each stands for, then stop.")
+    ] = False,
 ) -> None:
     """Run the mock lm:// server until it is interrupted; it answers as the real server of the release does."""
     if faults:
         for name in FAULTS:
-            typer.echo(f"{_form(name)}\n{textwrap.indent(textwrap.fill(describe(name), 100), '    ')}\n")
-        typer.echo("Each also takes command=, nth= and connection=, which pick the exchanges, and last key=.")
+            paragraphs = (deed(name).replace("``", ""), describe(name), f"for example: --fault {FAULTS[name].example}")
+            told = "\n\n".join(textwrap.fill(text, 100) for text in paragraphs)
+            typer.echo(f"{form(name)}\n{textwrap.indent(told, '    ')}\n")
+        typer.echo(PICKING)
         return
     plan = parse_plan(fault or ())
     release = Release.parse(lmcache)
@@ -43,7 +49,7 @@ def command(
     # Blocked, and then waited for: a handler that set an event would hang if it ran while the wait for that event begins.
     before = signal.pthread_sigmask(signal.SIG_BLOCK, _ENDINGS)
     try:
-        with LmServer(release, host=host, port=port, faults=plan, allow_remote=allow_remote) as server:
+        with LmServer(release, host=host, port=port, faults=plan, allow_remote=allow_remote, on_restart=_announce) as server:
             typer.echo(f"mock of lmcache {server.release} listens on {server.url}")
             signal.sigwait(_ENDINGS)
             journal = server.journal
@@ -57,11 +63,5 @@ def command(
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
-def _form(name: str) -> str:
-    """A fault with its parameters, those that can be left out in brackets: ``close-after:bytes=...[,reset=False]``."""
-    fields = dataclasses.fields(FAULTS[name])  # type: ignore[arg-type]  # actions are dataclasses
-    needed = ",".join(f"{field.name}=..." for field in fields if field.default is dataclasses.MISSING)
-    optional = [f"{field.name}={field.default}" for field in fields if field.default is not dataclasses.MISSING]
-    if needed:
-        return f"{name}:{needed}" + "".join(f"[,{word}]" for word in optional)
-    return f"{name}[:{','.join(optional)}]"
+def _announce(server: LmServer) -> None:
+    typer.echo(f"restarted, listens on {server.url}")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import Any, Final
 
@@ -19,8 +20,21 @@ def read_answer(line: bytes, *, request_id: int, op: str, scratch: Path) -> Answ
     Raises:
         ContractViolation: the line is not JSON, answers something else, or does not fit the schema.
     """
+    return read_one_answer(line, {request_id: op}, scratch=scratch)[1]
+
+
+def read_one_answer(line: bytes, waiting: Mapping[int, str], *, scratch: Path) -> tuple[int, Answer]:
+    """The answer to one of several requests that wait for theirs, operations by id, and that id.
+
+    Raises:
+        ContractViolation: the line is not JSON, answers none of them, or does not fit the schema.
+    """
     answer = _parsed(line)
-    _check_id(answer, request_id)
+    _check_id(answer, waiting)
+    return answer["id"], _checked(answer, waiting[answer["id"]], scratch)
+
+
+def _checked(answer: dict[str, Any], op: str, scratch: Path) -> Answer:
     _check_kind(answer, op)
     check_line("answer", answer)
     if "miss" in answer:
@@ -72,13 +86,15 @@ def _no_constant(name: str) -> None:
     raise ValueError(f"{name} is not JSON")
 
 
-def _check_id(answer: dict[str, Any], request_id: int) -> None:
+def _check_id(answer: dict[str, Any], waiting: Collection[int]) -> None:
+    whose = "the id of the request" if len(waiting) == 1 else "the id of a request that has no answer yet"
+    wanted = f"{' or '.join(map(str, sorted(waiting)))}, {whose}"
     if "id" not in answer:
-        raise ContractViolation("id", f"{request_id}, the id of the request, but the member is missing")
+        raise ContractViolation("id", f"{wanted}, but the member is missing")
     got = answer["id"]
-    if type(got) is not int or got != request_id:
-        again = "; that request was answered before" if type(got) is int and 0 < got < request_id else ""
-        raise ContractViolation("id", f"{request_id}, the id of the request{again}", got)
+    if type(got) is not int or got not in waiting:
+        again = "; that request was answered before" if type(got) is int and 0 < got < max(waiting) else ""
+        raise ContractViolation("id", f"{wanted}{again}", got)
 
 
 def _check_kind(answer: dict[str, Any], op: str) -> None:

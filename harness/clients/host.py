@@ -9,8 +9,11 @@ import itertools
 import json
 import os
 import sys
+import threading
+import traceback
+from collections.abc import Mapping
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Any, Final
 
 from harness.client import Answer, ClientUnavailable, Error, Ok
 from harness.clients.answers import answer_members
@@ -18,6 +21,9 @@ from harness.clients.contract import LINE_LIMIT, ContractViolation
 from harness.clients.dispatch import load_factory, perform
 from harness.clients.payloads import from_json, to_json
 from harness.clients.scratch import leave
+
+UNAVAILABLE: Final = 69
+"""Exit status where the client cannot be made: the service is unavailable, in the words of sysexits.h."""
 
 
 def main(arguments: list[str]) -> int:
@@ -32,28 +38,48 @@ def main(arguments: list[str]) -> int:
         client = load_factory(arguments[0])()
     except ClientUnavailable as error:
         print(error, file=sys.stderr)
-        return 1
+        return UNAVAILABLE
     return Host(client).serve(sys.stdin.buffer, answers)
 
 
 class Host:
-    """One client object that answers request lines."""
+    """One client object that answers request lines: one after the other, or in threads once it declared ``concurrent``."""
 
     def __init__(self, client: object) -> None:
         self._client = client
         self._scratch = Path.cwd()
         self._files = itertools.count(1)
+        self._concurrent = False
+        self._writing = threading.Lock()
 
     def serve(self, requests: IO[bytes], answers: IO[bytes]) -> int:
         """Answer until ``bye`` or the end of input; the exit status."""
         while line := requests.readline(LINE_LIMIT + 1):
             request = json.loads(line)
-            answer = self.answer(request["op"], request.get("args", {}))
-            answers.write(self._line(request["id"], answer))
-            answers.flush()
+            if self._concurrent and request["op"] not in {"hello", "bye"}:
+                threading.Thread(target=self._serve_beside, args=(request, answers), daemon=True).start()
+                continue
+            self._serve_one(request, answers)
             if request["op"] == "bye":
                 return 0
         return 0
+
+    def _serve_one(self, request: dict[str, Any], answers: IO[bytes]) -> None:
+        op = request["op"]
+        answer = self.answer(op, request.get("args", {}))
+        if op == "hello" and isinstance(answer, Ok) and isinstance(answer.values, Mapping):
+            self._concurrent = answer.values.get("concurrent") is True
+        data = self._line(request["id"], answer)
+        with self._writing:
+            answers.write(data)
+            answers.flush()
+
+    def _serve_beside(self, request: dict[str, Any], answers: IO[bytes]) -> None:
+        """Serve in a thread; what would end the process in its main thread ends it here too."""
+        try:
+            self._serve_one(request, answers)
+        except BaseException as ended:  # noqa: BLE001  # SystemExit included
+            os._exit(_exit_status(ended))
 
     def answer(self, op: str, args: dict[str, Any]) -> Answer:
         """The answer to one request, in Python form."""
@@ -79,6 +105,17 @@ class Host:
         name = f"client-{os.getpid()}-{next(self._files)}"
         leave(self._scratch, name, data)
         return name
+
+
+def _exit_status(error: BaseException) -> int:
+    """What Python makes of an exception that nobody caught; the message goes to standard error as usual."""
+    code = error.code if isinstance(error, SystemExit) else 1
+    if not isinstance(error, SystemExit):
+        traceback.print_exception(error)
+    elif code is not None and not isinstance(code, int):
+        print(code, file=sys.stderr)
+    sys.stderr.flush()
+    return code if isinstance(code, int) else 0 if code is None else 1
 
 
 if __name__ == "__main__":

@@ -6,7 +6,7 @@ import contextlib
 import queue
 import threading
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final, TypeVar
 
@@ -14,6 +14,7 @@ from harness.client import (
     AdapterFault,
     Answer,
     Budget,
+    Call,
     ClientCrash,
     ClientFailure,
     ClientHang,
@@ -21,15 +22,19 @@ from harness.client import (
     Miss,
     Ok,
 )
+from harness.clients import blackbox
 from harness.clients.answers import answer_members, check_miss
 from harness.clients.contract import ContractViolation, check_python
 from harness.clients.dispatch import Factory, describe, perform
+from harness.clients.flight import Flight, fly_in_threads
 from harness.clients.scratch import Scratch
 from harness.clients.session import ClientSession
 
 T = TypeVar("T")
 SLICE: Final = 0.5
 """Seconds of one wait for a client."""
+STARTING: Final = "starting"
+"""What the client does before ``hello``: it is imported and made."""
 _Outcome = tuple[object, BaseException | None]
 
 
@@ -70,7 +75,7 @@ class InProcessSession(ClientSession):
         self._worker = _Worker()
         self.starts += 1
         until = time.monotonic() + self.budget.start
-        self._client = self._run("starting", self._make, self.budget.start)
+        self._client = self._run(STARTING, self._make, self.budget.start)
         self._introduce(self._ask("hello", self._hello(str(self._scratch.path)), until - time.monotonic()))
 
     def _make(self) -> object:
@@ -83,16 +88,40 @@ class InProcessSession(ClientSession):
         if self._stopped:
             raise ClientUnavailable("the session was stopped")
         if self._worker is None:
-            self._start()
+            self._start_again()
         answer = self._ask(op, args, deadline)
         if op == "bye" and isinstance(answer, Ok):
             self._abandon()
         return answer
 
+    def _exchange_all(self, calls: Sequence[Call], deadline: float) -> Sequence[Answer]:
+        if self._stopped:
+            raise ClientUnavailable("the session was stopped")
+        if self._worker is None:
+            self._start()
+        asked = [{"op": call.op, "args": call.args} for call in calls]
+        self._note(asked)
+        flight, client = Flight(calls), self._client
+        try:
+            ended = fly_in_threads(flight, lambda call: perform(client, call.op, call.args), calls, time.monotonic() + deadline)
+        except TimeoutError:
+            self._abandon()
+            raise ClientHang(f"{flight.missing()}: no answer within {deadline:g} s") from None
+        except BaseException:
+            self._abandon()
+            raise
+        if ended is not None:
+            self._abandon()
+            raise ClientCrash(f"{flight.missing()}: the client ended its process: {describe(ended)}") from ended
+        return [self._checked(call.op, answer, asked) for call, answer in zip(calls, flight.answers(), strict=True)]
+
     def _ask(self, op: str, args: Mapping[str, Any], deadline: float) -> Answer:
         asked = {"op": op, "args": args}
         self._note(asked)
         answer = self._run(op, lambda: perform(self._client, op, args), deadline)
+        return self._checked(op, answer, asked)
+
+    def _checked(self, op: str, answer: Answer, asked: object) -> Answer:
         self._note(asked, {"ok": answer.values} if isinstance(answer, Ok) else answer_members(answer))
         try:
             if isinstance(answer, Miss):
@@ -104,8 +133,10 @@ class InProcessSession(ClientSession):
 
     def _run(self, what: str, work: Callable[[], T], deadline: float) -> T:
         assert self._worker is not None
+        blackbox.note(what)
         try:
             result, error = self._worker.run(work, deadline)
+            blackbox.note("")
         except queue.Empty:
             self._abandon()
             raise ClientHang(f"{what}: no answer within {deadline:g} s") from None

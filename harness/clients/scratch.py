@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 import os
 import shutil
@@ -15,7 +16,14 @@ from harness.clients.contract import ContractViolation, shorten
 
 _SHARED_MEMORY: Final = Path("/dev/shm")  # noqa: S108  # mkdtemp makes a private directory in it
 _ROOM: Final = 1 << 30
+FILE_LIMIT: Final = 1 << 30
+"""Bytes of the longest file; a file with holes could announce more than any machine has memory for."""
+_BLOCK: Final = 512
 _FLAGS: Final = os.O_CLOEXEC | os.O_NOFOLLOW
+
+
+class ScratchLost(ContractViolation):
+    """The directory is no longer there."""
 
 
 class Scratch:
@@ -27,22 +35,39 @@ class Scratch:
         self._names = itertools.count(1)
 
     def leave(self, data: bytes) -> str:
-        """Write a file for the client; answers its name."""
+        """Write a file for the client; answers its name.
+
+        Raises:
+            ScratchLost: the client removed the directory, or made it something else.
+        """
         name = f"harness-{next(self._names)}"
-        leave(self.path, name, data)
+        try:
+            leave(self.path, name, data)
+        except OSError as error:
+            if self.path.is_dir() and not self.path.is_symlink():
+                raise
+            raise ScratchLost("the scratch directory", f"the client to leave it in place ({error.strerror})") from None
         return name
 
     def sweep(self, names: list[str]) -> int:
         """Delete the files of these names that are still there; answers how many there were."""
         return sum(_unlinked(self.path / name) for name in names)
 
+    def size(self) -> int:
+        """Bytes that its files take up, which may be memory."""
+        total = 0
+        for folder, _, names in os.walk(self.path):
+            for name in names:
+                with contextlib.suppress(OSError):
+                    total += (Path(folder) / name).lstat().st_blocks * _BLOCK
+        return total
+
     def empty(self) -> None:
-        """Delete everything, as after a client died in the middle of a call."""
-        for entry in self.path.iterdir():
-            if entry.is_dir() and not entry.is_symlink():
-                shutil.rmtree(entry, ignore_errors=True)
-            else:
-                _unlinked(entry)
+        """Delete everything, as after a client died in the middle of a call, and make the directory anew if it is gone."""
+        if self.path.is_symlink():
+            self.path.unlink()
+        shutil.rmtree(self.path, ignore_errors=True)
+        self.path.mkdir(mode=0o700, exist_ok=True)
 
 
 def leave(directory: Path, name: str, data: bytes) -> None:
@@ -71,6 +96,8 @@ def take(directory: Path, name: str, length: int) -> bytes:
             raise ContractViolation("file", f"{shorten(name)} to be a regular file")
         if status.st_size != length:
             raise ContractViolation("length", f"the size of file {shorten(name)}, {status.st_size} bytes", length)
+        if length > FILE_LIMIT:
+            raise ContractViolation("length", f"at most {FILE_LIMIT}", length)
         with os.fdopen(descriptor, "rb", closefd=False) as file:
             data = file.read(length)
     finally:

@@ -2,12 +2,26 @@
 
 from __future__ import annotations
 
+import contextlib
+import time
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, ClassVar
 
-from harness.client import ALWAYS, PROTOCOL_VERSION, AdapterFault, Answer, Budget, Description, Ok, Unsupported
+from harness.client import (
+    ALWAYS,
+    PROTOCOL_VERSION,
+    AdapterFault,
+    Answer,
+    Budget,
+    Call,
+    ClientFailure,
+    Description,
+    Ok,
+    Unsupported,
+)
 from harness.clients.contract import check_python, shorten
+from harness.patience import START, Patience
 
 
 class ClientSession(ABC):
@@ -19,6 +33,7 @@ class ClientSession(ABC):
 
     def __init__(self, budget: Budget) -> None:
         self.budget = budget
+        self.patience = Patience(budget.call)
         self.starts = 0
         """How often a client was started; a step means that connections and other state of the one before are gone."""
         self.leftovers = 0
@@ -33,11 +48,44 @@ class ClientSession(ABC):
 
         Raises:
             ContractViolation: the harness itself gave arguments that do not fit the schema.
-            ClientHang, ClientCrash, AdapterFault: after which the next call starts a fresh client.
+            ClientHang, ClientCrash, ClientTooLarge, AdapterFault: after which the next call starts a fresh client.
+            NotAsked: the client failed at this operation too often before.
         """
         if op not in ALWAYS and op not in self.description.operations:
             return Unsupported("not declared")
-        return self._exchange(op, check_python(op, "args", args), deadline)
+        with self._patiently(op):
+            return self._exchange(op, check_python(op, "args", args), deadline)
+
+    def require(self, operations: Iterable[str]) -> None:
+        """Find out before a case begins whether all of its operations may still be asked for.
+
+        Raises:
+            NotAsked: one of them failed too often before.
+        """
+        self.patience.require(operations)
+
+    def call_all(self, calls: Sequence[Call], *, deadline: float) -> Sequence[Answer]:
+        """Several operations under way at once, up to ``IN_FLIGHT``; the answers in the order of the calls.
+
+        A client that does not declare ``concurrent`` is asked for one after the other, each with the whole deadline.
+
+        Raises:
+            ContractViolation: the harness itself gave arguments that do not fit the schema.
+            ClientHang, ClientCrash, ClientTooLarge, AdapterFault: after which the next call starts a fresh client.
+            NotAsked: the client failed too often at the same operations together.
+        """
+        if not self.description.concurrent:
+            return [self.call(call.op, call.args, deadline=deadline) for call in calls]
+        answers: list[Answer] = [Unsupported("not declared")] * len(calls)
+        declared = [number for number, call in enumerate(calls) if call.op in {*ALWAYS, *self.description.operations}]
+        asked = [Call(calls[number].op, check_python(calls[number].op, "args", calls[number].args)) for number in declared]
+        if asked:
+            together = " and ".join(sorted({call.op for call in asked}))
+            with self._patiently(f"{together}, several at once"):
+                found = self._exchange_all(asked, deadline)
+            for number, answer in zip(declared, found, strict=True):
+                answers[number] = answer
+        return answers
 
     def call_undeclared(self, op: str, args: Mapping[str, Any], *, deadline: float) -> Answer:
         """The same, but neither the declaration nor the schema of the arguments stands in the way."""
@@ -67,7 +115,35 @@ class ClientSession(ABC):
         """End the client; never raises, never waits longer than a few seconds."""
 
     @abstractmethod
+    def _start(self) -> None: ...
+
+    def _start_again(self) -> None:
+        began = time.monotonic()
+        try:
+            self._start()
+        except ClientFailure as failure:
+            failure.at_start = True
+            raise
+        self.patience.answered(START)
+        self.patience.lost(time.monotonic() - began)
+
+    @abstractmethod
     def _exchange(self, op: str, args: Mapping[str, Any], deadline: float) -> Answer: ...
+
+    @abstractmethod
+    def _exchange_all(self, calls: Sequence[Call], deadline: float) -> Sequence[Answer]: ...
+
+    @contextlib.contextmanager
+    def _patiently(self, what: str) -> Iterator[None]:
+        """Count a failure of the client at an operation, or at several together, and ask no more after too many."""
+        self.patience.require([what])
+        began = time.monotonic()
+        try:
+            yield
+        except ClientFailure as failure:
+            self.patience.failed(START if failure.at_start else what, failure, time.monotonic() - began)
+            raise
+        self.patience.answered(what)
 
     @staticmethod
     def _hello(scratch: str) -> dict[str, Any]:

@@ -1,25 +1,35 @@
-"""Client specifications, as users write them: ``reference``, ``python:...``, ``stdio:...``."""
+"""Client specifications, as users write them: ``reference``, ``python:...``, ``stdio:...``, ``mutant:...``."""
 
 from __future__ import annotations
 
+import json
 import os
 import shlex
 import shutil
+import sys
 from pathlib import Path
 from typing import Final
 
-from harness.client import Budget, ClientUnavailable
-from harness.clients.dispatch import load_factory
+from harness.client import Budget, ClientCrash, ClientUnavailable
+from harness.clients.dispatch import REFERENCE, load_factory
+from harness.clients.host import UNAVAILABLE
 from harness.clients.inprocess import InProcessSession
 from harness.clients.session import ClientSession
 from harness.clients.stdio import StdioSession
+from harness.supervise import exit_text
 
-_FORMS: Final = "reference, python:package.module:Class, stdio:COMMAND ..."
-_LATER: Final = ("mutant", "docker", "lmcache")
+_FORMS: Final = "reference, python:package.module:Class, stdio:COMMAND ..., mutant:NAME"
+_LATER: Final = ("docker", "lmcache")
+_HOST: Final = (
+    "import json, sys; sys.path[:] = json.loads(sys.argv.pop(1)); "
+    "from harness.clients.host import main; sys.exit(main(sys.argv[1:]))"
+)
 
 
-def open_client(spec: str, *, budget: Budget | None = None, scratch_parent: Path | None = None) -> ClientSession:
-    """A running client.
+def open_client(
+    spec: str, *, budget: Budget | None = None, scratch_parent: Path | None = None, apart: bool = False
+) -> ClientSession:
+    """A running client; ``apart`` gives a Python client a process of its own, so that it takes nothing along when it dies.
 
     Raises:
         ClientUnavailable: the specification is wrong or the client cannot be started; the message is one sentence for the user.
@@ -28,10 +38,11 @@ def open_client(spec: str, *, budget: Budget | None = None, scratch_parent: Path
     kind, _, rest = spec.strip().partition(":")
     if kind in _LATER:
         raise ClientUnavailable(f"clients of the form {kind}: are not available in this version; available: {_FORMS}")
-    if kind == "reference" and not rest:
-        return InProcessSession(load_factory("reference"), budget=budget, scratch_parent=scratch_parent)
-    if kind == "python":
-        return InProcessSession(load_factory(rest), budget=budget, scratch_parent=scratch_parent)
+    if runs_inside(spec):
+        place = _place(kind, rest)
+        if apart:
+            return _hosted(place, budget, scratch_parent)
+        return InProcessSession(load_factory(place), budget=budget, scratch_parent=scratch_parent)
     if kind == "stdio":
         return StdioSession(parse_command(rest), budget=budget, scratch_parent=scratch_parent)
     raise ClientUnavailable(f"{spec!r} is no client specification; write one of: {_FORMS}{_suggestion(spec)}")
@@ -39,7 +50,33 @@ def open_client(spec: str, *, budget: Budget | None = None, scratch_parent: Path
 
 def runs_inside(spec: str) -> bool:
     """Whether a client runs inside the process that opens it, so that what kills the one kills the other."""
-    return spec.strip().partition(":")[0] in {"reference", "python"}
+    kind, _, rest = spec.strip().partition(":")
+    return kind in {"python", "mutant"} or (kind == "reference" and not rest)
+
+
+def may_kill(spec: str) -> bool:
+    """Whether a client of which we know nothing runs inside the process that opens it."""
+    return runs_inside(spec) and not spec.strip().startswith("reference")
+
+
+def _place(kind: str, rest: str) -> str:
+    """Where the class of a Python client is, as ``package.module:Class``."""
+    if kind == "mutant":
+        from harness.mutants.mutant import find_mutant
+
+        return find_mutant(rest).place
+    return rest if kind == "python" else REFERENCE
+
+
+def _hosted(place: str, budget: Budget | None, scratch_parent: Path | None) -> ClientSession:
+    try:
+        return StdioSession(
+            [sys.executable, "-c", _HOST, json.dumps(sys.path), place], budget=budget, scratch_parent=scratch_parent
+        )
+    except ClientCrash as crash:
+        if exit_text(UNAVAILABLE) in str(crash):
+            raise ClientUnavailable(crash.stderr.strip()) from None
+        raise
 
 
 def parse_command(text: str) -> list[str]:

@@ -13,18 +13,21 @@ from harness.client import (
     AdapterFault,
     Answer,
     Budget,
+    Call,
     ClientCrash,
     ClientFailure,
     ClientHang,
+    ClientTooLarge,
     ClientUnavailable,
     Ok,
 )
-from harness.clients.answers import read_answer
+from harness.clients.answers import read_answer, read_one_answer
 from harness.clients.contract import LINE_LIMIT, ContractViolation, shorten
+from harness.clients.flight import Flight, fly
 from harness.clients.payloads import to_json
-from harness.clients.scratch import Scratch
+from harness.clients.scratch import Scratch, ScratchLost
 from harness.clients.session import ClientSession
-from harness.supervise import LineTooLong, PipeClosed, ProcessEnded, SupervisedProcess, Tail
+from harness.supervise import LineTooLong, PipeClosed, ProcessEnded, SupervisedProcess, Tail, TooMuchMemory
 
 
 class StdioSession(ClientSession):
@@ -81,7 +84,13 @@ class StdioSession(ClientSession):
     def _start(self) -> None:
         try:
             self._process = SupervisedProcess(
-                self._command, stderr=self._tail, cwd=self._cwd, env=self._env, line_limit=LINE_LIMIT
+                self._command,
+                stderr=self._tail,
+                cwd=self._cwd,
+                env=self._env,
+                line_limit=LINE_LIMIT,
+                memory_limit=self.budget.memory,
+                files=self._scratch.size,
             )
         except OSError as error:
             raise ClientUnavailable(f"cannot start {self._command[0]}: {error.strerror}") from error
@@ -98,17 +107,48 @@ class StdioSession(ClientSession):
         if self._stopped:
             raise ClientUnavailable("the session was stopped")
         if self._process is None:
-            self._start()
+            self._start_again()
         answer = self._ask(op, args, deadline)
         if op == "bye" and isinstance(answer, Ok):
             self._finish()
         return answer
 
+    def _exchange_all(self, calls: Sequence[Call], deadline: float) -> Sequence[Answer]:
+        if self._stopped:
+            raise ClientUnavailable("the session was stopped")
+        if self._process is None:
+            self._start()
+        process = self._process
+        assert process is not None
+        files: list[str] = []
+        flight = Flight(calls)
+        try:
+            lines = [self._request(call.op, call.args, deadline, files) for call in calls]
+            flight.number_from(self._last_id - len(calls) + 1)
+            self._note(b"".join(lines))
+            self._refuse_unasked(process, before=flight.missing())
+            fly(process, lines, flight, self._read_one, time.monotonic() + deadline)
+            self._refuse_unasked(process, before="the next request")
+        except (ContractViolation, TimeoutError, ProcessEnded, PipeClosed, LineTooLong) as problem:
+            raise self._failure(flight.missing(), problem, deadline) from None
+        except BaseException:
+            self._discard()
+            raise
+        self.leftovers += self._scratch.sweep(files)
+        return flight.answers()
+
+    def _read_one(self, line: bytes, waiting: Mapping[int, str]) -> tuple[int, Answer]:
+        self._note(self._sent, line)
+        return read_one_answer(line, waiting, scratch=self._scratch.path)
+
     def _ask(self, op: str, args: Mapping[str, Any], deadline: float) -> Answer:
         assert self._process is not None
         until = time.monotonic() + deadline
         files: list[str] = []
-        line = self._request(op, args, deadline, files)
+        try:
+            line = self._request(op, args, deadline, files)
+        except ScratchLost as problem:
+            raise self._failure(op, problem, deadline) from None
         self._note(line)
         try:
             self._refuse_unasked(self._process, before=op)
@@ -117,7 +157,7 @@ class StdioSession(ClientSession):
             self._note(line, received)
             answer = read_answer(received, request_id=self._last_id, op=op, scratch=self._scratch.path)
             self._refuse_unasked(self._process, before="the next request")
-        except (ContractViolation, TimeoutError, ProcessEnded, PipeClosed, LineTooLong) as problem:
+        except (ContractViolation, TimeoutError, TooMuchMemory, ProcessEnded, PipeClosed, LineTooLong) as problem:
             raise self._failure(op, problem, deadline) from None
         except BaseException:
             # Interrupted in the middle: the answer may still come, and must not be taken for the next one.
@@ -161,6 +201,10 @@ class StdioSession(ClientSession):
         said = f"\n  last line on standard error: {shorten(last_words)}" if last_words else ""
         if isinstance(problem, TimeoutError):
             return ClientHang(f"{op}: no answer within {deadline:g} s{partial}{said}", stderr=stderr)
+        if isinstance(problem, TooMuchMemory):
+            return ClientTooLarge(
+                f"{op}: the client {problem} and was killed; --client-memory sets the limit{said}", stderr=stderr
+            )
         if isinstance(problem, ProcessEnded):
             return ClientCrash(f"{op}: the process ended with {problem}{partial}{said}", stderr=stderr)
         if isinstance(problem, PipeClosed):

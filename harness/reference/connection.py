@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import socket
+import threading
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Final
 
 from harness.client import ClientError
@@ -15,7 +16,9 @@ BODY_LIMIT: Final = 2**31 - 1
 
 
 class Connection:
-    """A blocking socket with one deadline over all waits of an exchange.
+    """A blocking socket with one deadline over all waits of an exchange, and one exchange at a time, whatever thread asks.
+
+    An exchange that waits for another to end does so within its own deadline.
 
     Whatever goes wrong inside an exchange closes the socket. The next exchange opens a new one before it sends, and so
     does an exchange that finds the old one closed by the peer, or with bytes in it that nobody asked for.
@@ -27,6 +30,8 @@ class Connection:
         self._socket: socket.socket | None = None
         self._until = 0.0
         self._for_good = False
+        self._exchanging = threading.Lock()
+        self._until = time.monotonic() + timeout
         with self._bounded():
             self._open()
 
@@ -42,13 +47,22 @@ class Connection:
         Raises:
             ClientError: of class ``timeout`` or ``connection``, besides what the body raises.
         """
-        if self._for_good:
-            raise ClientError("connection", "the connection was closed by its owner")
-        with self._bounded():
-            if self._socket is None or self._is_stale(self._socket):
-                self._drop()
-                self._open()
-            yield
+        until = time.monotonic() + self._timeout
+        if not self._exchanging.acquire(timeout=self._timeout):
+            raise ClientError(
+                "timeout", f"other requests on this connection took longer than {self._timeout:g} s; nothing was sent"
+            )
+        try:
+            if self._for_good:
+                raise ClientError("connection", "the connection was closed by its owner")
+            self._until = until
+            with self._bounded():
+                if self._socket is None or self._is_stale(self._socket):
+                    self._drop()
+                    self._open()
+                yield
+        finally:
+            self._exchanging.release()
 
     def send(self, *parts: bytes) -> None:
         """Hand all bytes to the operating system."""
@@ -69,13 +83,18 @@ class Connection:
         return bytes(buffer)
 
     def close(self) -> None:
-        """Close for good; closing twice is harmless."""
+        """Close for good; closing twice is harmless. An exchange that another thread is in ends with an error."""
         self._for_good = True
-        self._drop()
+        if not self._exchanging.acquire(blocking=False):
+            self._wake()
+            self._exchanging.acquire()
+        try:
+            self._drop()
+        finally:
+            self._exchanging.release()
 
     @contextmanager
     def _bounded(self) -> Iterator[None]:
-        self._until = time.monotonic() + self._timeout
         try:
             yield
         except TimeoutError as error:
@@ -102,6 +121,13 @@ class Connection:
         if remaining <= 0:
             raise TimeoutError
         return remaining
+
+    def _wake(self) -> None:
+        """End what another thread waits for; it lets go of the socket itself."""
+        held = self._socket
+        if held is not None:
+            with suppress(OSError):
+                held.shutdown(socket.SHUT_RDWR)
 
     def _drop(self) -> None:
         if self._socket is not None:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, ClassVar
 
-from harness.reference.chains import HASH_OF_NONE, check_chunk_size
+from harness.client import ClientError
+from harness.reference.chains import Chains, check_chunk_size
+from harness.reference.codec import Codec
 from harness.reference.values import hash_to_json, release_of, wire_errors
-from wire.chunks import chunk_keys
-from wire.deployments import Deployment, deployment_chunks, hashing, world_size_in_keys
+from wire.deployments import Deployment
 from wire.keys import CacheKey
 
 Answer = dict[str, Any]
@@ -17,6 +18,9 @@ Answer = dict[str, Any]
 
 class DeploymentOperations:
     """Chunk keys of a deployment: the hash function and the starting hash follow from what is installed and set."""
+
+    codec: ClassVar[Codec] = Codec()
+    chains: ClassVar[Chains] = Chains()
 
     def deployment_keys(
         self,
@@ -45,30 +49,33 @@ class DeploymentOperations:
         known = release_of(release)
         check_chunk_size(chunk_size)
         with wire_errors():
-            deployment = Deployment(known, vllm, algorithm, seed, kv_cache_utils)
-            chunks = deployment_chunks(
-                deployment,
+            found = self.chains.hashing(Deployment(known, vllm, algorithm, seed, kv_cache_utils))
+            if found.none_hash is None:
+                raise ClientError("refused", "the starting hash is random, another one in every process; set PYTHONHASHSEED")
+            chunks = self.chains.chunks(
+                known,
                 tokens,
                 chunk_size=chunk_size,
+                algorithm=found.function,
+                none_hash=found.none_hash,
+                returns=found.returns,
                 save_unfull_chunk=save_unfull_chunk,
                 skip=skip,
-                address_of_none=HASH_OF_NONE,
             )
-            none_hash = hashing(deployment).none_hash
-            assert none_hash is not None
             identity = CacheKey(
                 model,
-                world_size_in_keys(known, world_size, mla=mla, save_only_first_rank=save_only_first_rank),
+                self.chains.world_size(known, world_size, mla=mla, save_only_first_rank=save_only_first_rank),
                 worker_id,
                 0,
                 dtype,
                 fmt,
                 tags=tuple((name, text) for name, text in tags),
             )
-            keys = chunk_keys(known, identity, chunks)
-            by_layer = [chunk_keys(known, replace(identity, layer=layer), chunks) for layer in range(layers)]
+            made = [replace(identity, chunk_hash=chunk.chunk_hash) for chunk in chunks]
+            keys = [self.codec.write_key(known, key) for key in made]
+            by_layer = [[self.codec.write_key(known, replace(key, layer=layer)) for layer in range(layers)] for key in made]
         described = [
-            {"start": chunk.start, "end": chunk.end, "key": key, "layers": [keys_of_layer[index] for keys_of_layer in by_layer]}
-            for index, (chunk, key) in enumerate(zip(chunks, keys, strict=True))
+            {"start": chunk.start, "end": chunk.end, "key": key, "layers": layers_of_chunk}
+            for chunk, key, layers_of_chunk in zip(chunks, keys, by_layer, strict=True)
         ]
-        return {"none_hash": hash_to_json(none_hash), "chunks": described}
+        return {"none_hash": hash_to_json(found.none_hash), "chunks": described}

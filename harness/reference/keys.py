@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Mapping, Sequence
-from typing import Any
+from dataclasses import replace
+from typing import Any, ClassVar
 
 from harness.client import ClientError
-from harness.reference.chains import HASH_OF_NONE, check_chunk_size
+from harness.reference.chains import Chains, check_chunk_size
+from harness.reference.codec import Codec
 from harness.reference.values import hash_from_json, key_text, key_to_json, release_of, wire_errors
-from wire.chunks import Returns, chunk_hashes, chunk_keys
-from wire.hashes import token_hashes
-from wire.keys import CacheKey, parse_key
+from wire.chunks import Returns
+from wire.keys import CacheKey
 
 Answer = dict[str, Any]
 
@@ -19,17 +20,20 @@ Answer = dict[str, Any]
 class KeyOperations:
     """Key strings, chunk keys and token hashes."""
 
+    codec: ClassVar[Codec] = Codec()
+    chains: ClassVar[Chains] = Chains()
+
     def format_key(self, *, release: str, key: Mapping[str, Any], **_: Any) -> Answer:
         """The key string of a release."""
         known = release_of(release)
         with wire_errors():
-            return {"text": key_text(known, key)}
+            return {"text": key_text(self.codec, known, key)}
 
     def parse_key(self, *, release: str, text: str, **_: Any) -> Answer:
         """The parts of a key string."""
         known = release_of(release)
         with wire_errors():
-            return {"key": key_to_json(parse_key(known, text))}
+            return {"key": key_to_json(self.codec.read_key(known, text))}
 
     def chunk_keys(
         self,
@@ -55,7 +59,7 @@ class KeyOperations:
         check_chunk_size(chunk_size)
         identity = CacheKey(model, world_size, worker_id, 0, dtype, fmt, tags=tuple((name, text) for name, text in tags))
         with wire_errors():
-            chunks = chunk_hashes(
+            chunks = self.chains.chunks(
                 known,
                 tokens,
                 chunk_size=chunk_size,
@@ -64,9 +68,8 @@ class KeyOperations:
                 returns=returns,
                 save_unfull_chunk=save_unfull_chunk,
                 skip=skip,
-                hash_of_none=HASH_OF_NONE,
             )
-            keys = chunk_keys(known, identity, chunks)
+            keys = [self.codec.write_key(known, replace(identity, chunk_hash=chunk.chunk_hash)) for chunk in chunks]
         return {"chunks": [{"start": c.start, "end": c.end, "key": key} for c, key in zip(chunks, keys, strict=True)]}
 
     def token_hashes(self, *, release: str, tokens: Sequence[int], chunk_size: int, **_: Any) -> Answer:
@@ -74,6 +77,6 @@ class KeyOperations:
         release_of(release)
         check_chunk_size(chunk_size)
         try:
-            return {"hashes": [digest.hex() for digest in token_hashes(tokens, chunk_size)]}
+            return {"hashes": [digest.hex() for digest in self.chains.token_hashes(tokens, chunk_size)]}
         except struct.error as error:
             raise ClientError("refused", f"a token does not fit into 32 bits: {error}") from error

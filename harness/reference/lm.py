@@ -5,11 +5,13 @@ from __future__ import annotations
 import contextlib
 import platform
 import resource
+import threading
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, ClassVar, Final
 
 from harness.client import OPERATIONS, PROTOCOL_VERSION, ClientError, MissError, UnsupportedError
+from harness.reference.codec import Codec
 from harness.reference.connection import BODY_LIMIT, Connection
 from harness.reference.deployments import DeploymentOperations
 from harness.reference.frames import FrameOperations
@@ -18,9 +20,8 @@ from harness.reference.layouts import LayoutOperations
 from harness.reference.values import key_text, release_of, wire_errors
 from wire.keys import any_key
 from wire.lm.enums import number_of
-from wire.lm.frames import NOTHING, Description, Reply, Request, decode_reply, encode_request
+from wire.lm.frames import NOTHING, Description, Reply, Request
 from wire.lm.profile import lm_profile
-from wire.lm.shapes import pad_shape, payload_size
 from wire.release import KNOWN_RELEASES, Release
 
 Answer = dict[str, Any]
@@ -31,21 +32,22 @@ _LIST_LIMIT: Final = 16 * 1024 * 1024
 class LmConnection(Connection):
     """A connection that speaks the frames of one release."""
 
-    def __init__(self, host: str, port: int, timeout: float, release: Release) -> None:
+    def __init__(self, host: str, port: int, timeout: float, release: Release, codec: Codec) -> None:
         super().__init__(host, port, timeout)
+        self.codec = codec
         self.release = release
         self.profile = lm_profile(release)
 
     def request(self, command: str, key: str, about: Description = NOTHING) -> bytes:
         """A request header."""
         with wire_errors():
-            return encode_request(self.profile, Request(command, key, about))
+            return self.codec.encode_request(self.profile, Request(command, key, about))
 
     def reply(self) -> Reply:
         """Read a reply header; its length is not negative."""
         header = self.receive(self.profile.header.reply_size)
         with wire_errors():
-            reply = decode_reply(self.profile, header)
+            reply = self.codec.decode_reply(self.profile, header)
         if reply.about.length < 0:
             raise ClientError("refused", f"the reply announces {reply.about.length} bytes")
         return reply
@@ -59,12 +61,14 @@ class LmConnection(Connection):
 
 
 class ReferenceClient(FrameOperations, KeyOperations, DeploymentOperations, LayoutOperations):
-    """All operations of the contract, for every known release."""
+    """All operations of the contract, for every known release, from any number of threads."""
 
     name: ClassVar[str] = "lmconform reference client"
+    connection_class: ClassVar[type[LmConnection]] = LmConnection
 
     def __init__(self) -> None:
         self._connections: dict[str, LmConnection] = {}
+        self._naming = threading.Lock()
 
     def hello(self, *, protocol: int, **_: Any) -> Answer:
         """Who this is and what it can do."""
@@ -76,23 +80,26 @@ class ReferenceClient(FrameOperations, KeyOperations, DeploymentOperations, Layo
             "language": f"Python {platform.python_version()}",
             "operations": list(OPERATIONS),
             "releases": list(KNOWN_RELEASES),
+            "concurrent": True,
         }
 
     def state(self, **_: Any) -> Answer:
         """What this process holds."""
         answer: Answer = {
-            "connections": sum(connection.is_open for connection in self._connections.values()),
+            "connections": sum(connection.is_open for connection in list(self._connections.values())),
+            "threads": threading.active_count(),
             "resident_bytes": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024,
         }
         with contextlib.suppress(OSError, ValueError):
             pages = Path("/proc/self/statm").read_text(encoding="ascii").split()[1]
             answer["resident_bytes"] = int(pages) * resource.getpagesize()
             answer["file_descriptors"] = sum(1 for _ in Path("/proc/self/fd").iterdir()) - 1
+            answer["threads"] = sum(1 for _ in Path("/proc/self/task").iterdir())
         return answer
 
     def bye(self, **_: Any) -> Answer:
         """Close everything."""
-        for connection in self._connections.values():
+        for connection in list(self._connections.values()):
             connection.close()
         return {}
 
@@ -101,9 +108,15 @@ class ReferenceClient(FrameOperations, KeyOperations, DeploymentOperations, Layo
         if protocol != "lm":
             raise UnsupportedError(f"protocol {protocol!r}; only lm")
         known = release_of(release)
-        if connection in self._connections and self._connections[connection].is_open:
-            raise ClientError("refused", f"a connection {connection!r} is open already")
-        self._connections[connection] = LmConnection(host, port, timeout_ms / 1000, known)
+        self._refuse_taken(connection)
+        opened = self.connection_class(host, port, timeout_ms / 1000, known, self.codec)
+        with self._naming:
+            try:
+                self._refuse_taken(connection)
+            except ClientError:
+                opened.close()
+                raise
+            self._connections[connection] = opened
         return {}
 
     def put(
@@ -179,9 +192,15 @@ class ReferenceClient(FrameOperations, KeyOperations, DeploymentOperations, Layo
 
     def close(self, *, connection: str, **_: Any) -> Answer:
         """Close a connection; closing it twice, or one that never was, is harmless."""
-        if connection in self._connections:
-            self._connections[connection].close()
+        known = self._connections.pop(connection, None)
+        if known is not None:
+            known.close()
         return {}
+
+    def _refuse_taken(self, name: str) -> None:
+        known = self._connections.get(name)
+        if known is not None and known.is_open:
+            raise ClientError("refused", f"a connection {name!r} is open already")
 
     def _connection(self, name: str) -> LmConnection:
         try:
@@ -191,7 +210,7 @@ class ReferenceClient(FrameOperations, KeyOperations, DeploymentOperations, Layo
 
     def _key(self, link: LmConnection, key: Mapping[str, Any]) -> str:
         with wire_errors():
-            return key_text(link.release, key)
+            return key_text(self.codec, link.release, key)
 
     def _expected_size(self, link: LmConnection, expect: Mapping[str, Any]) -> int:
         """Bytes that the caller's expectation amounts to."""
@@ -199,19 +218,19 @@ class ReferenceClient(FrameOperations, KeyOperations, DeploymentOperations, Layo
         with wire_errors():
             number_of("format", expect["format"])
             number_of("dtype", expect["dtype"])
-            pad_shape(link.profile, shape)
-        size = payload_size(expect["format"], expect["dtype"], shape)
+            self.codec.four_dimensions(link.profile, tuple(shape))
+        size = self.codec.size_of(Description(0, expect["format"], expect["dtype"], tuple(shape)))
         if min(shape, default=0) < 0 or size > BODY_LIMIT:
             raise ClientError("refused", f"{expect['dtype']} of shape {list(shape)} cannot be the body of a reply")
         return size
 
     def _check_expected(self, link: LmConnection, about: Description, expect: Mapping[str, Any], size: int) -> None:
         """Refuse a reply that is not what the caller expects."""
-        expected_shape = pad_shape(link.profile, expect["shape"])
+        expected_shape = self.codec.four_dimensions(link.profile, tuple(expect["shape"]))
         for member, expected, got in (
             ("format", expect["format"], about.format),
             ("dtype", expect["dtype"], about.dtype),
-            ("shape", expected_shape, pad_shape(link.profile, about.shape)),
+            ("shape", expected_shape, self.codec.four_dimensions(link.profile, about.shape)),
             ("length", size, about.length),
         ):
             if got != expected:

@@ -7,8 +7,9 @@ from contextlib import contextmanager
 from typing import Any
 
 from harness.client import ClientError, UnsupportedError
+from harness.reference.codec import Codec
 from wire.errors import DecodeError, EncodeError
-from wire.keys import CacheKey, ChunkHash, format_key
+from wire.keys import CacheKey, ChunkHash
 from wire.lm.frames import Description
 from wire.release import KNOWN_RELEASES, Release
 
@@ -63,7 +64,7 @@ def key_from_json(value: Mapping[str, Any]) -> CacheKey:
     )
 
 
-def key_text(release: Release, value: Mapping[str, Any]) -> str:
+def key_text(codec: Codec, release: Release, value: Mapping[str, Any]) -> str:
     """The key string of a key of the contract.
 
     A key whose string would be read back as another one is refused, although lmcache writes it (KEY-FMT-009).
@@ -79,7 +80,7 @@ def key_text(release: Release, value: Mapping[str, Any]) -> str:
     for name, _ in key.tags:
         if "%" in name:
             raise ClientError("refused", f"the tag name {name!r} contains the separator of tags, '%'")
-    return format_key(release, key)
+    return codec.write_key(release, key)
 
 
 def key_to_json(key: CacheKey) -> dict[str, Any]:

@@ -1,40 +1,16 @@
-"""Which exchanges meet which faults."""
+"""Rules that say which exchanges meet which faults, and their counting."""
 
 from __future__ import annotations
 
 import threading
 from collections import Counter
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
-from mockserver.faults.action import Action
+from mockserver.faults.action import Action, ListenerFault, ReplyFault
+from mockserver.faults.match import Match, includes
 from mockserver.faults.outgoing import Outgoing
-from wire.lm.enums import COMMANDS
-
-
-@dataclass(frozen=True, slots=True)
-class Match:
-    """Which exchanges a rule concerns; what is None does not matter.
-
-    ``nth`` counts, from 1, the exchanges of the whole server that agree with the rest of the match, since the plan was set.
-    ``key`` is the text of the key field without its padding.
-    """
-
-    command: str | None = None
-    nth: int | None = None
-    connection: int | None = None
-    key: str | None = None
-
-    def __post_init__(self) -> None:
-        if self.command is not None and self.command not in COMMANDS:
-            raise ValueError(f"no command is called {self.command!r}; there are {', '.join(COMMANDS)}")
-        for name, number in (("nth", self.nth), ("connection", self.connection)):
-            if number is not None and number < 1:
-                raise ValueError(f"{name} counts from 1, not from {number}")
-
-    def agrees(self, command: str, connection: int, key: str) -> bool:
-        """Whether an exchange fits, ``nth`` aside."""
-        return self.command in {None, command} and self.connection in {None, connection} and self.key in {None, key}
+from mockserver.faults.welcome import OPEN, Welcome
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +28,9 @@ class FaultRule:
             if count > 1:
                 rivals = ", ".join(action.spec() for action in self.actions if action.concerns == what)
                 raise ValueError(f"these actions cannot go together, they all decide on the {what}: {rivals}")
+        for action in self.actions:
+            if isinstance(action, ListenerFault) and replace(self.match, connection=None) != Match():
+                raise ValueError(f"{action.fault} is met before the first exchange of a connection, so only connection= can pick")
 
     @property
     def actions(self) -> tuple[Action, ...]:
@@ -82,6 +61,23 @@ class FaultPlan:
             for action in rule.actions:
                 action.check(reply_fields)
 
+    @property
+    def guards_the_door(self) -> bool:
+        """Whether it concerns connections before their first exchange."""
+        return any(isinstance(action, ListenerFault) for rule in self._rules for action in rule.actions)
+
+    def welcome(self, connection: int) -> Welcome:
+        """How the connection that is to get this number is met."""
+        welcome = OPEN
+        decided: set[str] = set()
+        for rule in self._rules:
+            for action in rule.actions:
+                if isinstance(action, ListenerFault) and includes(rule.match.connection, connection):
+                    if action.concerns not in decided:
+                        welcome = replace(action.meet(welcome), faults=(*welcome.faults, action.spec()))
+                    decided.add(action.concerns)
+        return welcome
+
     def __bool__(self) -> bool:
         return bool(self._rules)
 
@@ -104,24 +100,45 @@ class PlanProgress:
 
     def __init__(self, plan: FaultPlan) -> None:
         self.plan = plan
-        self._seen = [0] * len(plan.rules)
+        self._seen: Counter[tuple[int, int | None]] = Counter()
+        """By the number of the rule and, where it counts for each connection, of the connection."""
         self._lock = threading.Lock()
 
-    def actions_for(self, command: str, connection: int, key: str) -> list[Action]:
-        """Count an exchange, and say which actions it meets, in the order of the plan."""
+    def actions_for(self, command: str, connection: int, key: str, exchange: int = 1) -> list[ReplyFault]:
+        """Count an exchange, and say which actions it meets, in the order of the plan.
+
+        ``exchange`` is its number on its connection, from 1.
+        """
         if not self.plan:
             return []
-        actions: list[Action] = []
+        found: list[ReplyFault] = []
+        for index, rule in enumerate(self.plan.rules):
+            match = rule.match
+            if not match.agrees(command, connection, key):
+                continue
+            if match.nth is not None and not includes(match.nth, self._count(index, connection if match.connection else None)):
+                continue
+            found.extend(
+                action
+                for action in rule.actions
+                if isinstance(action, ReplyFault) and match.draws(action.spec(), connection, exchange)
+            )
+        return found
+
+    def forget(self, connection: int) -> None:
+        """Drop the counts of a connection that has ended."""
+        if self._seen:
+            with self._lock:
+                for index in range(len(self.plan.rules)):
+                    self._seen.pop((index, connection), None)
+
+    def _count(self, rule: int, connection: int | None) -> int:
         with self._lock:
-            for index, rule in enumerate(self.plan.rules):
-                if rule.match.agrees(command, connection, key):
-                    self._seen[index] += 1
-                    if rule.match.nth in {None, self._seen[index]}:
-                        actions.extend(rule.actions)
-        return actions
+            self._seen[rule, connection] += 1
+            return self._seen[rule, connection]
 
 
-def shape(outgoing: Outgoing, actions: Iterable[Action]) -> tuple[Outgoing, tuple[str, ...]]:
+def shape(outgoing: Outgoing, actions: Iterable[ReplyFault]) -> tuple[Outgoing, tuple[str, ...]]:
     """A reply with faults, and the faults that took effect."""
     decided: set[str] = set()
     effective = []

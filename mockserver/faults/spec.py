@@ -1,7 +1,7 @@
-"""Faults on the command line: ``NAME[:key=value,...]``, for example ``close-after:bytes=10,reset=true,command=GET``.
+"""Faults as text: ``NAME[:key=value,...]``, for example ``close-after:bytes=10,reset=true,command=GET,nth=2``.
 
-Keys are the parameters of the fault, and those of the match: ``command``, ``nth``, ``connection`` and ``key``. A key string
-may hold commas, so ``key`` stands last and takes the rest of the text.
+Keys are the parameters of the fault, and those of the match: ``command``, ``nth``, ``connection``, ``probability``, ``seed``
+and ``key``. A key string may hold commas, so ``key`` stands last and takes the rest of the text.
 """
 
 from __future__ import annotations
@@ -13,8 +13,11 @@ from collections.abc import Callable, Iterable, Mapping
 from types import MappingProxyType
 from typing import Any, Final
 
-from mockserver.faults.plan import FaultPlan, FaultRule, Match
-from mockserver.faults.table import FAULTS
+from mockserver.faults.match import Match, Ordinals, read_ordinals
+from mockserver.faults.number import Number, read_number
+from mockserver.faults.place import Place, read_place
+from mockserver.faults.plan import FaultPlan, FaultRule
+from mockserver.faults.table import FAULTS, MATCH_KEYS, picks
 
 
 class FaultSpecError(ValueError):
@@ -24,8 +27,6 @@ class FaultSpecError(ValueError):
 def parse(text: str) -> FaultRule:
     """Read one fault.
 
-    Sizes are joined with ``+`` (``segments:sizes=10+26``); integers may be hexadecimal (``0x7fffffff``).
-
     Raises:
         FaultSpecError: an unknown name or key, a value that does not fit, or one that is missing.
     """
@@ -34,23 +35,20 @@ def parse(text: str) -> FaultRule:
         kind = FAULTS[name]
     except KeyError:
         raise FaultSpecError(f"no fault is called {name!r}{_guess(name, FAULTS)}; there are {', '.join(FAULTS)}") from None
-    hints = typing.get_type_hints(kind)
     parameters = {field.name: field for field in dataclasses.fields(kind)}  # type: ignore[arg-type]  # actions are dataclasses
+    hints = {**typing.get_type_hints(kind), **_MATCH_HINTS}
     values: dict[str, Any] = {}
     criteria: dict[str, Any] = {}
     for key, value in _pairs(text, rest):
         if key in values or key in criteria:
             raise FaultSpecError(f"{text!r}: {key} is given twice")
-        if key in parameters:
-            values[key] = _convert(text, key, value, hints[key].__name__)
-        elif key in _MATCH_KEYS:
-            criteria[key] = _convert(text, key, value, _MATCH_KEYS[key])
-        else:
-            known = (*parameters, *_MATCH_KEYS)
+        if key not in parameters and key not in MATCH_KEYS:
+            known = (*parameters, *picks(name))
             raise FaultSpecError(f"{text!r}: {name} takes no {key!r}{_guess(key, known)}; it takes {', '.join(known)}")
+        (values if key in parameters else criteria)[key] = _convert(text, key, value, hints[key])
     missing = [key for key, field in parameters.items() if field.default is dataclasses.MISSING and key not in values]
     if missing:
-        raise FaultSpecError(f"{text!r}: {name} needs {' and '.join(missing)}, for example {_example(name)}")
+        raise FaultSpecError(f"{text!r}: {name} needs {' and '.join(missing)}, for example {kind.example}")
     try:
         return FaultRule(match=Match(**criteria), action=kind(**values))
     except ValueError as error:
@@ -75,13 +73,10 @@ def format_rule(rule: FaultRule) -> str:
     if len(rule.actions) != 1:
         raise ValueError("a rule with several actions has no text of its own; write one rule for each")
     spec = rule.actions[0].spec()
-    criteria = [f"{key}={value}" for key in _MATCH_KEYS if (value := getattr(rule.match, key)) is not None]
+    criteria = [f"{key}={value}" for key in MATCH_KEYS if (value := getattr(rule.match, key)) is not None]
     if not criteria:
         return spec
     return f"{spec}{',' if ':' in spec else ':'}{','.join(criteria)}"
-
-
-_MATCH_KEYS: Final[Mapping[str, str]] = MappingProxyType({"command": "str", "nth": "int", "connection": "int", "key": "str"})
 
 
 def _pairs(text: str, rest: str) -> list[tuple[str, str]]:
@@ -96,12 +91,13 @@ def _pairs(text: str, rest: str) -> list[tuple[str, str]]:
     return pairs
 
 
-def _convert(text: str, key: str, value: str, kind: str) -> Any:
-    expected, convert = _CONVERTERS[kind]
+def _convert(text: str, key: str, value: str, hint: Any) -> Any:
+    expected, convert = _READERS[hint]
     try:
         return convert(value)
-    except ValueError:
-        raise FaultSpecError(f"{text!r}: {key} is {expected}, not {value!r}") from None
+    except ValueError as error:
+        reason = f"; {error}" if hint in _EXPLAINING and not str(error).startswith("invalid literal") else ""
+        raise FaultSpecError(f"{text!r}: {key} is {expected}, not {value!r}{reason}") from None
 
 
 def _bool(text: str) -> bool:
@@ -111,36 +107,35 @@ def _bool(text: str) -> bool:
         raise ValueError(text) from None
 
 
-def _sizes(text: str) -> tuple[int, ...]:
-    return tuple(int(part, 0) for part in text.split("+"))
+def _sizes(text: str) -> tuple[Place, ...]:
+    return tuple(read_place(part) for part in text.split("+"))
 
 
-_CONVERTERS: Final[Mapping[str, tuple[str, Callable[[str], object]]]] = MappingProxyType(
+def _integer(text: str) -> int:
+    return int(text, 0)
+
+
+_MATCH_HINTS: Final[Mapping[str, Any]] = MappingProxyType(
+    {"command": str, "nth": Ordinals, "connection": Ordinals, "probability": float, "seed": int, "key": str}
+)
+_PLACES: Final = "a number of bytes or a place such as body, end-1 or field:length+2"
+_READERS: Final[Mapping[Any, tuple[str, Callable[[str], object]]]] = MappingProxyType(
     {
-        "int": ("an integer", lambda text: int(text, 0)),
-        "float": ("a number", float),
-        "bool": ("true or false", _bool),
-        "str": ("a text", str),
-        "tuple": ("sizes in bytes joined with +, such as 10+26", _sizes),
+        int: ("an integer", _integer),
+        float: ("a number", float),
+        bool: ("true or false", _bool),
+        str: ("a text", str),
+        Place: (_PLACES, read_place),
+        tuple[Place, ...]: ("sizes in bytes or places joined with +, such as 10+26 or body+100", _sizes),
+        Number: ("an integer, a name, or such as stored+1", read_number),
+        Ordinals: ("a number from 1 or a span such as 2..5 or 3..", read_ordinals),
     }
 )
+"""How a value of each type is read, and what to say of one that cannot be."""
+_EXPLAINING: Final = (Place, tuple[Place, ...], Ordinals)
+"""Types whose errors say more than that."""
 
 
 def _guess(word: str, known: Iterable[str]) -> str:
     close = difflib.get_close_matches(word, list(known), n=1)
     return f" (did you mean {close[0]}?)" if close else ""
-
-
-def _example(name: str) -> str:
-    return _EXAMPLES.get(name, name)
-
-
-_EXAMPLES: Final[Mapping[str, str]] = MappingProxyType(
-    {
-        "segments": "segments:sizes=10+26",
-        "delay": "delay:seconds=0.5",
-        "close-after": "close-after:bytes=10,reset=true",
-        "truncate-body": "truncate-body:bytes=100",
-        "replace-field": "replace-field:name=length,value=-1",
-    }
-)

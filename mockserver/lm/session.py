@@ -6,12 +6,13 @@ Source: ``LMCacheServer.handle_client``; the order of reads, sends and stores is
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from mockserver.buffers import writable
 from mockserver.connection import Connection
 from mockserver.delivery import deliver
 from mockserver.endings import ConnectionEndedError, Ending
+from mockserver.faults.outgoing import Outgoing, Restart
 from mockserver.faults.plan import PlanProgress, shape
 from mockserver.journal import Journal
 from mockserver.lm.replies import Replies
@@ -33,17 +34,21 @@ class Desk:
     read_request: Callable[[bytes], ServerRequest]
     faults: Callable[[], PlanProgress]
     """The plan at work; asked anew for every exchange, since a test may set another."""
+    restart: Callable[[Restart], None]
+    """Ends every other connection of the server and starts it anew."""
 
 
 class Session:
     """Serves one connection until it ends."""
 
-    def __init__(self, desk: Desk, connection: Connection) -> None:
+    def __init__(self, desk: Desk, connection: Connection, faults: tuple[str, ...]) -> None:
         self._desk = desk
         self._connection = connection
         self._header = memoryview(bytearray(desk.profile.header.request_size))
-        self._number = desk.journal.open_connection(connection.peer)
+        self._number = desk.journal.open_connection(connection.peer, faults)
         self._exchanges = 0
+        self._held: list[Outgoing] = []
+        """Replies that wait until the next one has left."""
 
     def run(self) -> None:
         """Serve, and leave the reason for the end in the journal before the peer can see the end."""
@@ -57,7 +62,10 @@ class Session:
             raise
         finally:
             arrived = sum(segment.size for segment in self._connection.segments_in)
+            self._desk.faults().forget(self._number)
             self._desk.journal.close_connection(self._number, ending, bytes(self._header[:arrived]))
+            self._connection.close()
+            self._desk.journal.let_go(self._number)
 
     def _converse(self) -> Ending:
         size = len(self._header)
@@ -107,7 +115,7 @@ class Session:
             if cut is not None:
                 return cut
         outgoing = self._desk.replies.answer(request, self._desk.store)
-        actions = self._desk.faults().actions_for(request.command, self._number, request.key_text)
+        actions = self._desk.faults().actions_for(request.command, self._number, request.key_text, self._exchanges)
         if actions:
             outgoing, exchange.faults = shape(outgoing, actions)
         elif not outgoing.header:
@@ -115,7 +123,20 @@ class Session:
         exchange.reply_header = outgoing.header
         exchange.reply_body_length = len(outgoing.body)
         self._desk.journal.tell()
-        return deliver(self._connection, outgoing)
+        return self._deliver(outgoing)
+
+    def _deliver(self, outgoing: Outgoing) -> Ending | None:
+        if outgoing.last == "hold":
+            self._held.append(replace(outgoing, last="go on"))
+            return None
+        ending = deliver(self._connection, outgoing)
+        if outgoing.restart is not None:
+            self._desk.restart(outgoing.restart)
+        if self._held and outgoing.size and ending is None:
+            for late in self._held:
+                deliver(self._connection, late)
+            self._held = []
+        return ending
 
     def _receive(self, exchange: RunningExchange, request: ServerRequest) -> Ending | None:
         """The payload of a PUT, into the store. A cut one leaves None there, as in the real server."""

@@ -15,6 +15,7 @@ from reports.verdict import ExitCode, Verdict
 SOURCE = Path(__file__).resolve().parents[2] / "examples" / "cpp"
 WHOLE_READ = "while (received < size)"
 SINGLE_READ = "if (received < size)"
+UNSUPPORTED = {"chunk_keys", "deployment_keys", "concurrent"}
 
 
 def build(cmake, source, folder):
@@ -34,7 +35,7 @@ def client(cmake, tmp_path_factory):
 def test_it_is_conformant_on_fixtures_of_every_release_and_the_mock_of_every_generation(client, tmp_path, target, releases):
     assert run_matrix(RunOptions(client=client, lmcache=releases, target=target, folder=tmp_path)) == ExitCode.CONFORMANT
     results = read_results(tmp_path / "results.jsonl")
-    assert {case.operation for case in results.cases if case.verdict is Verdict.UNSUPPORTED} <= {"chunk_keys", "deployment_keys"}
+    assert {case.operation for case in results.cases if case.verdict is Verdict.UNSUPPORTED} <= UNSUPPORTED
 
 
 @pytest.mark.live

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from scripted_peer import Close, Read, ScriptedPeer
 
-from fixturegen import server_process
+from fixturegen import leash, server_process
 from fixturegen.errors import EnvironmentUnavailable
 from fixturegen.server_process import free_port, healthy, running_server, wait_until_healthy
 from mockserver.lm import LmServer
@@ -46,9 +46,11 @@ def started(monkeypatch):
     found = []
     original = server_process.subprocess.Popen
 
-    def spy(*args, **options):
-        found.append(original(*args, **options))
-        return found[-1]
+    def spy(command, **options):
+        process = original(command, **options)
+        if leash.__file__ not in command:
+            found.append(process)
+        return process
 
     monkeypatch.setattr(server_process.subprocess, "Popen", spy)
     return found

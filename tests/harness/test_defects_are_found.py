@@ -14,6 +14,11 @@ FOUND_BY = {
     "DropsTheLocation": "lm.request.put-on-the-wire",
     "ReopensWhatWasClosed": "lm.connection.close",
     "GivesUpListAtOnce": "lm.roundtrip.list-is-never-answered",
+    "KeepsDescriptors": "lm.state.closed-connections-leave-no-descriptor",
+    "KeepsWhatBroke": "lm.state.failed-connections-leave-no-descriptor",
+    "KeepsThreads": "lm.state.closed-connections-leave-no-thread",
+    "KeepsValues": "lm.state.loaded-values-are-not-kept",
+    "LeavesConnectionsOpen": "lm.state.bye-ends-everything",
 }
 
 

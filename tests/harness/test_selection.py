@@ -143,3 +143,19 @@ def test_a_case_runs_over_releases_targets_and_variants():
     releases = [Release.parse(text) for text in ("0.3.1", "0.3.7", "0.5.6")]
     found = [cell.id for cell in cells(spec_of(test_something), releases, ["fixtures", "mock"])]
     assert found == ["0.3.7-mock-a", "0.3.7-mock-b", "0.5.6-mock-a", "0.5.6-mock-b"]
+
+
+def test_a_slow_case_runs_in_the_newest_selected_release_of_each_kind_of_frames():
+    @case("LM-GET-001", targets=("mock",), once_for="frames")
+    def test_something():
+        """Slow."""
+
+    def chosen(*releases):
+        return [
+            str(cell.release) for cell in cells(spec_of(test_something), [Release.parse(name) for name in releases], ["mock"])
+        ]
+
+    assert chosen("0.3.1", "0.3.2", "0.3.3", "0.3.5", "0.3.6", "0.5.6") == ["0.3.2", "0.3.5", "0.5.6"]
+    assert chosen("0.5.6", "0.3.1", "0.4.1") == ["0.5.6", "0.3.1"]
+    assert chosen("0.4.1") == ["0.4.1"]
+    assert chosen() == []

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from fixturegen import leash
 from harness import workers
 from harness.case import Cell, Variant
 from harness.shares import SIZE, shares, worth_starting
@@ -105,7 +106,7 @@ def test_a_client_that_kills_its_worker_has_crashed_and_the_run_goes_on(judged, 
     run = judged("python:broken_clients:DiesOnLayers", *PURE, jobs=2)
     crashed = run.with_verdict("crash")
     assert [case.id for case in crashed] == ["keys.parse.parse[0.5.6-fixtures-lm.key.parse.layer-31]"]
-    assert crashed[0].diagnosis.summary == "the client ended the process that it runs in: signal SIGSEGV"
+    assert crashed[0].diagnosis.summary == "parse_key: the client ended the process that it runs in: signal SIGSEGV"
     assert "Segmentation fault" in crashed[0].diagnosis.client_stderr
     assert len(started) == 3
     assert run.results.incomplete is None
@@ -113,11 +114,29 @@ def test_a_client_that_kills_its_worker_has_crashed_and_the_run_goes_on(judged, 
     assert len(run.with_verdict("pass")) == len(run.cases) - 1
 
 
-def test_after_many_deaths_the_run_stops(judged, monkeypatch):
-    monkeypatch.setattr(workers, "DEATHS", 3)
+def test_a_client_that_kills_its_worker_again_and_again_is_no_longer_asked_for_that(judged):
     run = judged("python:broken_clients:DiesAlways", *PURE, jobs=2)
+    crashed = [case.why for case in run.with_verdict("crash")]
+    died = [why for why in crashed if why == "parse_key: the client ended the process that it runs in: exit status 7"]
+    assert (run.code, run.results.incomplete) == (1, None)
+    assert 5 <= len(died) <= 6  # the other worker may be dying when the limit is reached
+    assert set(crashed) - set(died) == {"not run: `parse_key` of the client crashed 5 times in a row before"}
+    assert {case.topic for case in run.with_verdict("pass")} >= {"lm.request", "lm.reply", "keys.format"}
+
+
+def test_after_many_deaths_beside_the_client_the_run_stops(judged, hosted, started, monkeypatch):
+    monkeypatch.setattr(workers, "DEATHS", 3)
+    take = workers._Distribution._take
+
+    def take_and_kill(self, worker, line):
+        take(self, worker, line)
+        if worker.share:
+            os.kill(worker._process.pid, signal.SIGKILL)
+
+    monkeypatch.setattr(workers._Distribution, "_take", take_and_kill)
+    run = judged(hosted("FormatsKeysOnly"), *PURE, jobs=2)
     assert run.code == 3
-    assert len(run.with_verdict("crash")) == 3
+    assert len(run.with_verdict("harness-error")) == 3
     assert "stopped before its end" in run.results.incomplete
 
 
@@ -188,8 +207,9 @@ def stuck(start, tmp_path):
 
 
 def children(pid):
+    """Processes that one started, besides its keeper, which ends last."""
     listed = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
-    return [int(child) for child in listed]
+    return [int(child) for child in listed if leash.__file__.encode() not in Path(f"/proc/{child}/cmdline").read_bytes()]
 
 
 def gone(pid):

@@ -120,6 +120,10 @@ Json Client::state(const Json&) {
     const auto is_open = [](const auto& entry) { return entry.second->is_open(); };
     Json members{{"connections", std::count_if(connections_.begin(), connections_.end(), is_open)}};
     if (const int count = open_file_descriptors(); count >= 0) members["file_descriptors"] = count;
+    std::ifstream status("/proc/self/status");
+    for (std::string line; std::getline(status, line);) {
+        if (line.rfind("Threads:", 0) == 0) members["threads"] = std::stoi(line.substr(8));
+    }
     std::ifstream memory("/proc/self/statm");
     std::int64_t total = 0, resident = 0;
     if (memory >> total >> resident) members["resident_bytes"] = resident * ::sysconf(_SC_PAGESIZE);

@@ -76,5 +76,36 @@ def test_it_says_that_a_release_is_not_known(start):
 def test_it_lists_its_faults(command):
     ended = command("serve", "--faults")
     assert ended.code == 0
-    for name in ("segments:sizes=...", "delay:seconds=...", "stall[:bytes=0]", "close-after:bytes=...[,reset=False]"):
+    for name in ("segments:sizes=...", "delay:seconds=...", "stall[:bytes=0]", "close-after:bytes=...[,reset=false]"):
         assert f"\n{name}" in f"\n{ended.out}"
+
+
+def test_its_list_shows_each_fault_with_an_example_and_the_keys_that_pick(command):
+    ended = command("serve", "--faults")
+    for line in ("for example: --fault close-after:bytes=10,reset=true", "connection=3..", "probability=0.1"):
+        assert line in ended.out
+
+
+@pytest.mark.parametrize(
+    ("fault", "words"),
+    [
+        ("dropreply", "no fault is called 'dropreply' (did you mean drop-reply?)"),
+        ("close-after:bytes=bdy", "did you mean body?"),
+        ("refuse:nth=1", "only connection= can pick"),
+        ("replace-field:name=location,value=1", "replies of this release have no field 'location'"),
+    ],
+)
+def test_a_fault_that_is_not_understood_ends_it_with_one_line(command, fault, words):
+    ended = command("serve", "--lmcache", "0.3.1", "--fault", fault)
+    assert ended.code == 2
+    assert words in " ".join(ended.err.split())
+    assert "Traceback" not in ended.err
+
+
+def test_it_says_where_it_listens_after_a_restart(serving):
+    process, port = serving("--fault", "restart:command=HEALTH,nth=1")
+    assert healthy(NEWEST, "127.0.0.1", port)
+    found = re.fullmatch(r"restarted, listens on lm://127\.0\.0\.1:(\d+)\n", process.stdout.readline())
+    assert found
+    assert int(found[1]) != port
+    assert healthy(NEWEST, "127.0.0.1", int(found[1]))

@@ -84,7 +84,7 @@ def test_bye_ends_and_so_does_the_end_of_input():
 
 @pytest.mark.parametrize(
     ("arguments", "status", "message"),
-    [([], 2, "usage: "), (["json:NoSuchClass"], 1, "module json has no 'NoSuchClass'")],
+    [([], 2, "usage: "), (["json:NoSuchClass"], 69, "module json has no 'NoSuchClass'")],
 )
 def test_usage_errors_have_no_traceback(arguments, status, message):
     command = [sys.executable, "-m", "harness.clients.host", *arguments]

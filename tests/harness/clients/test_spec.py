@@ -1,12 +1,15 @@
 """Client specifications: what is wrong is told in one sentence."""
 
 import sys
+from pathlib import Path
 
 import pytest
 
 from harness.client import Budget, ClientUnavailable
 from harness.clients.dispatch import load_factory
-from harness.clients.spec import open_client, parse_command
+from harness.clients.spec import in_own_process, open_client, parse_command
+
+SUBJECTS = Path(__file__).parents[1] / "subjects"
 
 
 def sentence(spec):
@@ -17,7 +20,7 @@ def sentence(spec):
     return message
 
 
-@pytest.mark.parametrize("spec", ["mutant:short-header", "docker:image", "lmcache:0.5.6"])
+@pytest.mark.parametrize("spec", ["docker:image", "lmcache:0.5.6"])
 def test_forms_of_a_later_version_say_so(spec):
     assert "not available in this version" in sentence(spec)
 
@@ -88,3 +91,46 @@ def test_the_reference_client_opens():
     session = open_client("reference", budget=Budget())
     assert session.description.name == "lmconform reference client"
     session.stop()
+
+
+def test_a_mutant_is_a_client_by_its_name():
+    session = open_client("mutant:key-cut-to-the-field")
+    try:
+        assert session.description.name == "lmconform reference client"
+    finally:
+        session.stop()
+
+
+def test_a_mutant_that_does_not_exist_is_named_with_the_nearest_one():
+    with pytest.raises(ClientUnavailable, match="did you mean key-cut-to-the-field"):
+        open_client("mutant:key-cut-to-a-field")
+
+
+@pytest.mark.parametrize("spec", ["reference", "python:broken_clients:OldestOnly", "mutant:key-cut-to-the-field"])
+def test_a_class_is_the_same_client_in_a_process_of_its_own(spec, monkeypatch):
+    monkeypatch.syspath_prepend(str(SUBJECTS))
+    inside, outside = open_client(spec), open_client(in_own_process(spec))
+    try:
+        assert outside.has_process
+        assert not inside.has_process
+        assert outside.description == inside.description
+    finally:
+        outside.stop()
+        inside.stop()
+
+
+def test_a_mutant_has_its_defect_in_a_process_of_its_own():
+    client = open_client(in_own_process("mutant:keys-in-reverse"))
+    try:
+        asked = {"release": "0.5.6", "tokens": [1, 2], "chunk_size": 1, "algorithm": "builtin", "none_hash": {"int": "0"}}
+        about = {"model": "m", "world_size": 1, "worker_id": 0, "dtype": "float16", "fmt": None, "tags": []}
+        answer = client.call("chunk_keys", {**asked, **about, "skip": 0, "save_unfull_chunk": False}, deadline=20)
+    finally:
+        client.stop()
+    first, second = (chunk["key"] for chunk in answer.values["chunks"])
+    alone = load_factory("reference")().chunk_keys(**{**asked, "tokens": [1]}, **about, skip=0, save_unfull_chunk=False)
+    assert second == alone["chunks"][0]["key"] != first
+
+
+def test_a_program_is_its_own_process_already():
+    assert in_own_process("stdio:./mine --fast") == "stdio:./mine --fast"

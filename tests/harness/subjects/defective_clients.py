@@ -1,6 +1,8 @@
 """The reference client with one defect each: those that an earlier state of the matrix let pass."""
 
 import math
+import os
+import threading
 
 from harness.client import ClientError
 from harness.reference.lm import ReferenceClient
@@ -104,3 +106,59 @@ class GivesUpListAtOnce(ReferenceClient):
 
     def list(self, **_):
         raise ClientError("timeout", "LIST is never answered anyway")
+
+
+class KeepsDescriptors(ReferenceClient):
+    """Forgets to close the second descriptor of each socket."""
+
+    def close(self, *, connection, **members):
+        link = self._connections.get(connection)
+        if link is not None and link.is_open:
+            self.kept = [*getattr(self, "kept", []), os.dup(link._socket.fileno())]
+            link._socket.shutdown(2)
+        return super().close(connection=connection, **members)
+
+
+class KeepsWhatBroke(ReferenceClient):
+    """Sets sockets aside when they broke, and never closes them."""
+
+    def exist(self, *, connection, **members):
+        link = self._connection(connection)
+        before = link._socket
+        spare = os.dup(before.fileno()) if before is not None else None
+        try:
+            answer = super().exist(connection=connection, **members)
+        except ClientError:
+            spare = None
+            raise
+        finally:
+            if spare is not None:
+                os.close(spare)
+        return answer
+
+
+class KeepsThreads(ReferenceClient):
+    """Starts a thread for each connection, which waits for ever."""
+
+    def connect(self, **members):
+        threading.Thread(target=threading.Event().wait, daemon=True).start()
+        return super().connect(**members)
+
+
+class KeepsValues(ReferenceClient):
+    """Keeps a copy of everything that it loads."""
+
+    def get(self, **members):
+        answer = super().get(**members)
+        self.kept = [*getattr(self, "kept", []), bytearray(answer["payload"])]
+        return answer
+
+
+class LeavesConnectionsOpen(ReferenceClient):
+    """Closes nothing at its end."""
+
+    kept = []  # noqa: RUF012  # so that no garbage collector closes them either
+
+    def bye(self, **_):
+        self.kept.append(dict(self._connections))
+        return {}

@@ -1,0 +1,127 @@
+"""What a client still holds after its connections are gone, as it tells itself, and how it ends."""
+
+import time
+
+from cases.lm.steps import SHORT_MS
+from harness.case import MOCK, case
+from harness.client import Ok
+from harness.judge import Judge
+from harness.subject import Subject
+from harness.targets import Server
+from harness.values import Keys, binary
+
+COUNT = 12
+"""Connections at once; a pool that a client may keep is smaller."""
+ROUNDS = 2
+SETTLE = 3.0
+"""Seconds in which a client gives back what it no longer needs."""
+MEBIBYTE = 1 << 20
+LOADS = 16
+GROWTH = 8 * MEBIBYTE
+"""What a process may grow by after so many loads; one that keeps each value grows by twice as much."""
+
+
+def used(client: Subject, server: Server, keys: Keys, count: int) -> None:
+    """Open connections, use each, close each."""
+    names = [client.connect(server) for _ in range(count)]
+    for name in names:
+        client.ok("exist", connection=name, key=keys())
+    for name in names:
+        client.ok("close", connection=name)
+
+
+def settled(client: Subject, member: str, before: int) -> int:
+    """A member of ``state`` once it is not larger than before, or after a while."""
+    until = time.monotonic() + SETTLE
+    while (now := int(client.state(member))) > before and time.monotonic() < until:
+        time.sleep(0.01)
+    return now
+
+
+def not_more(client: Subject, judge: Judge, before: dict[str, int], cite: str, after: str) -> None:
+    """No member of ``state`` is larger than before."""
+    for member, count in before.items():
+        now = settled(client, member, count)
+        judge.holds(now <= count, f"{member} in state: {now} after {after}, {count} before", cite=cite)
+
+
+@case("LM-STATE-001", targets=MOCK, needs=("connect", "exist", "close"))
+def test_closed_connections_leave_no_descriptor(client: Subject, judge: Judge, server: Server, keys: Keys) -> None:
+    """A client that opened, used and closed connections has as many file descriptors open as before."""
+    used(client, server, keys, 1)
+    before = {"connections": client.state("connections"), "file_descriptors": client.state("file_descriptors")}
+    for _ in range(ROUNDS):
+        used(client, server, keys, COUNT)
+    not_more(client, judge, before, "LM-STATE-001", f"{ROUNDS * COUNT} connections were closed")
+
+
+@case("LM-STATE-001", targets=MOCK, needs=("connect", "exist", "close"))
+def test_failed_connections_leave_no_descriptor(client: Subject, judge: Judge, server: Server, keys: Keys) -> None:
+    """Connections that the server ended, and those that it never accepted, leave no file descriptor open."""
+    used(client, server, keys, 1)
+    before = {"file_descriptors": client.state("file_descriptors")}
+    names = [client.connect(server, timeout_ms=SHORT_MS) for _ in range(COUNT)]
+    for name in names:
+        client.ok("exist", connection=name, key=keys())
+    server.stop()
+    for name in names:
+        answer = client.call("exist", connection=name, key=keys())
+        judge.not_ok("exist", answer, because="the server is gone", kinds=("connection", "timeout"))
+    for _ in range(COUNT):
+        name = client.new_connection()
+        answer = client.call("connect", connection=name, protocol="lm", host=server.host, port=server.port, timeout_ms=SHORT_MS)
+        if isinstance(answer, Ok):
+            client.call("exist", connection=name, key=keys())
+        client.call("close", connection=name)
+    for name in names:
+        client.call("close", connection=name)
+    not_more(client, judge, before, "LM-STATE-001", f"{COUNT} connections broke and {COUNT} failed")
+
+
+@case("LM-STATE-002", targets=MOCK, needs=("connect", "exist", "close"))
+def test_closed_connections_leave_no_thread(client: Subject, judge: Judge, server: Server, keys: Keys) -> None:
+    """A client that opened, used and closed connections runs as many threads as before."""
+    used(client, server, keys, COUNT)
+    before = {"threads": client.state("threads")}
+    for _ in range(ROUNDS):
+        used(client, server, keys, COUNT)
+    not_more(client, judge, before, "LM-STATE-002", f"{ROUNDS * COUNT} connections were closed")
+
+
+@case("LM-STATE-003", targets=MOCK, needs=("connect", "put", "get", "exist", "close"))
+def test_loaded_values_are_not_kept(client: Subject, judge: Judge, server: Server, keys: Keys) -> None:
+    """A client that loads a value again and again does not grow by its size each time."""
+    value = binary(bytes(MEBIBYTE))
+    first = client.connect(server)
+    client.ok("put", connection=first, key=keys(), **value.stored)
+    client.ok("exist", connection=first, key=keys())
+
+    def load(times: int) -> None:
+        for _ in range(times):
+            name = client.connect(server)
+            client.ok("get", connection=name, key=keys(), expect=value.expect)
+            client.ok("close", connection=name)
+
+    load(LOADS // 2)
+    before = client.state("resident_bytes") + GROWTH
+    load(LOADS)
+    now = settled(client, "resident_bytes", before)
+    judge.holds(
+        now <= before,
+        f"resident_bytes in state: {now} after {LOADS} loads of {MEBIBYTE} bytes, {before - GROWTH} before",
+        cite="LM-STATE-003",
+    )
+
+
+@case("LM-STATE-004", targets=MOCK, needs=("connect", "exist"))
+def test_bye_ends_everything(client: Subject, judge: Judge, server: Server, keys: Keys) -> None:
+    """After bye the connections of a client are closed, and its process has ended with status 0."""
+    client.ok("exist", connection=client.connect(server), key=keys())
+    client.ok("bye")
+    status = client.exit_status
+    ended = "it had to be killed" if status is None else f"it ended with status {status}"
+    judge.holds(status == 0, f"the process of the client should end with status 0 after bye; {ended}", cite="LM-STATE-004")
+    try:
+        server.journal.wait_for(lambda journal: not journal.open_connections)
+    except TimeoutError:
+        judge.fail("the client ended, but the server still sees its connection open", cite="LM-STATE-004")

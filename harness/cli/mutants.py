@@ -1,0 +1,94 @@
+"""``lmconform mutants``: proof that every case can fail."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+from rich.text import Text
+
+from harness.cli import options
+from harness.killmatrix.run import DEADLINE, AnyMutant, MutantOptions, run_mutants, selected
+from harness.usage import UsageError
+from reports.layout import paragraph
+from reports.mutants.document import to_json
+from reports.mutants.text import text_lines
+from reports.terminal import make_console, show
+from reports.verdict import ExitCode
+from reports.words import count
+
+
+def command(
+    lmcache: Annotated[
+        str | None,
+        typer.Option(
+            "--lmcache", help="Releases, separated by commas, or all (default: the newest and the oldest captured one)."
+        ),
+    ] = None,
+    target: Annotated[
+        str,
+        typer.Option(
+            "--target", help="What defective clients meet, any of fixtures,mock,live. Defective servers meet every case."
+        ),
+    ] = "fixtures,mock",
+    only_mutant: Annotated[
+        list[str] | None,
+        typer.Option("--only-mutant", help="Only mutants whose name matches, such as 'key-*'; repeatable."),
+    ] = None,
+    only: options.Only = None,
+    jobs: Annotated[
+        int | None, typer.Option("--jobs", "-j", min=1, help="Mutants at a time (default: one per processor).")
+    ] = None,
+    complete: Annotated[
+        bool, typer.Option("--complete", help="Every mutant meets every execution, instead of as few as show the same.")
+    ] = False,
+    deadline: Annotated[
+        float, typer.Option("--deadline", metavar="SECONDS", help="How long a call may take before a mutant hangs.")
+    ] = DEADLINE,
+    out: Annotated[Path | None, typer.Option("--out", help="File for everything that was found, as JSON.")] = None,
+    listed: Annotated[bool, typer.Option("--list", help="Show the mutants and what they stand for, and run nothing.")] = False,
+) -> int:
+    """Let every mutant, a client or server with one defect, meet the cases: each must be found, and each case must find one.
+
+    Exit codes: 0 shown, 1 a mutant survived or a case found nothing, 2 usage or bad input, 3 the harness failed.
+    """
+    chosen = selected(tuple(only_mutant or ()))
+    if listed:
+        _list(chosen)
+        return int(ExitCode.CONFORMANT)
+    if out is not None and not out.parent.is_dir():
+        raise UsageError(f"--out {out}: there is no folder {out.parent}")
+    told = Console(stderr=True, highlight=False, markup=False)
+    matrix = run_mutants(
+        MutantOptions(
+            lmcache=lmcache,
+            target=target,
+            only_mutants=tuple(only_mutant or ()),
+            only=tuple(only or ()),
+            mode="complete" if complete else "covering",
+            jobs=jobs,
+            deadline=deadline,
+        ),
+        lambda words: told.print(words, soft_wrap=True),
+    )
+    if out is not None:
+        out.write_text(json.dumps(to_json(matrix), indent=1) + "\n", encoding="utf-8")
+    console = make_console()
+    show(console, text_lines(matrix, width=console.width))
+    return int(ExitCode.CONFORMANT if matrix.shown else ExitCode.NOT_CONFORMANT)
+
+
+def _list(mutants: list[AnyMutant]) -> None:
+    console = make_console()
+    lines: list[Text] = []
+    for mutant in mutants:
+        where = "" if str(mutant.releases) == "0.3.1 and later" else f"  ({mutant.releases})"
+        lines += [Text.assemble((mutant.name, "bold"), f"  {mutant.side}{where}")]
+        lines += paragraph(mutant.defect, console.width, 4)
+        lines += paragraph(f"stands for: {mutant.stands_for}", console.width, 4)
+    show(console, lines)
+    servers = sum(mutant.side == "server" for mutant in mutants)
+    console.print(f"\n{count(len(mutants) - servers, 'mutant')} of the client, {servers} of the server")

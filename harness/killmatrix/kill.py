@@ -1,0 +1,29 @@
+"""When an execution has found a mutant: an assertion of the case failed, and nothing else went wrong."""
+
+from __future__ import annotations
+
+from harness.case import CaseSpec
+from harness.client import ClientHang
+from harness.failure import CaseFailure, LiveServerFailure, MockDriftFailure
+from harness.mutants.mutant import Side
+from harness.verdicts import inner
+
+BOUNDED_WAITS = "LM-CONN-001"
+"""A case that cites this requirement asserts that a call comes back, so that a hang is its finding."""
+
+
+def kills(error: BaseException | None, spec: CaseSpec, side: Side) -> bool:
+    """Whether what ended a case is its finding about the mutant of a side.
+
+    A crash, an answer that breaks the contract of adapters, a target that cannot be had and any fault of the harness are none,
+    and neither is a difference of the mock while a client is the mutant.
+    """
+    if error is None:
+        return False
+    found = inner(error)
+    about_a_server = isinstance(found, MockDriftFailure | LiveServerFailure)
+    if side == "server":
+        return about_a_server
+    if isinstance(found, ClientHang):
+        return BOUNDED_WAITS in spec.cites
+    return isinstance(found, CaseFailure) and not about_a_server

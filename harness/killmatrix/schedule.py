@@ -1,0 +1,198 @@
+"""What meets what, in which order: as little as shows that every mutant dies and every execution finds one, or everything.
+
+Covering, a mutant first meets the cases that are about it, all of them, and if none finds it the others until one does. Then the
+executions that have found nothing so far meet the mutants that are the likeliest to be found by them.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from harness.mutants.mutant import Side
+from reports.mutants.model import ExecutionColumn, Meeting, Mode
+
+PATIENCE: Final = 90.0
+"""Seconds that one mutant may take in one go of a covering run, in which the rest is met by others."""
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """A mutant in one release."""
+
+    name: str
+    side: Side
+    release: str
+    found_by: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Task:
+    """Executions, by number, that a mutant is to meet: all of ``first``, then ``then`` until it is found."""
+
+    candidate: Candidate
+    first: tuple[int, ...]
+    then: tuple[int, ...] = ()
+    limit: float | None = None
+    """Seconds after which a mutant that was found already meets no more, and any mutant nothing of ``then``."""
+
+
+class Baseline:
+    """Every execution with the reference client and the mock as they are, in shares."""
+
+    def __init__(self, count: int, share: int = 40) -> None:
+        self._shares = [
+            Task(Candidate("", "client", f"share {start}"), tuple(range(start, min(start + share, count))))
+            for start in range(0, count, share)
+        ]
+        self.under_way = 0
+
+    def next(self) -> Task | None:
+        """The next share."""
+        if not self._shares:
+            return None
+        self.under_way += 1
+        return self._shares.pop(0)
+
+    def learn(self, task: Task, number: int, *, killed: bool) -> None:
+        """Nothing to learn."""
+
+    def end(self, task: Task) -> None:
+        """One share less."""
+        del task
+        self.under_way -= 1
+
+
+class Schedule:
+    """Hands out tasks, and learns from what came of them; calls come from one thread at a time.
+
+    ``seconds`` is what each execution took with the reference client, ``matches`` says whether a pattern means an id.
+    """
+
+    def __init__(
+        self,
+        candidates: Sequence[Candidate],
+        executions: Sequence[ExecutionColumn],
+        seconds: Sequence[float],
+        *,
+        mode: Mode,
+        excused: Mapping[str, str],
+        matches: Callable[[str, str], bool],
+        seek_idle: bool = True,
+    ) -> None:
+        self._candidates = candidates
+        self._executions = executions
+        self._seconds = seconds
+        self._mode = mode
+        self._matches = matches
+        self._waiting = list(candidates)
+        self._running: set[Candidate] = set()
+        self._tried: dict[Candidate, set[int]] = {candidate: set() for candidate in candidates}
+        self._found: dict[Candidate, set[str]] = {candidate: set() for candidate in candidates}
+        """Cases that have found each mutant."""
+        self._idle = {number for number, column in enumerate(executions) if seek_idle and column.id not in excused}
+
+    def next(self) -> Task | None:
+        """What to do next; None: nothing now, and nothing at all once no task is under way."""
+        task = self._first_meeting() if self._waiting else None if self._must_wait() else self._second_meeting()
+        if task is not None:
+            self._running.add(task.candidate)
+        return task
+
+    def learn(self, task: Task, number: int, *, killed: bool) -> None:
+        """Take the outcome of one execution."""
+        self._tried[task.candidate].add(number)
+        if killed:
+            self._idle.discard(number)
+            self._found[task.candidate].add(self._executions[number].case)
+
+    def end(self, task: Task) -> None:
+        """The task is done, or was given up."""
+        self._tried[task.candidate].update(task.first)
+        self._running.discard(task.candidate)
+
+    @property
+    def under_way(self) -> int:
+        """Tasks that were handed out and have not ended."""
+        return len(self._running)
+
+    @property
+    def left(self) -> str:
+        """What there is to do, in words for a progress line."""
+        if self._waiting:
+            return f"{len(self._waiting)} mutants to meet for the first time"
+        return f"{len(self._idle)} executions that have found nothing yet"
+
+    def _must_wait(self) -> bool:
+        """First meetings that are still under way may leave fewer executions idle."""
+        return any(not self._tried[candidate] for candidate in self._running)
+
+    def _first_meeting(self) -> Task:
+        candidate = self._waiting.pop(0)
+        possible = self._possible(candidate)
+        if self._mode == "complete":
+            return Task(candidate, tuple(possible))
+        about = [number for number in possible if self._is_about(candidate, number)]
+        others = sorted(set(possible) - set(about), key=lambda number: (number not in self._idle, self._seconds[number], number))
+        return Task(candidate, tuple(about), tuple(others), PATIENCE)
+
+    def _second_meeting(self) -> Task | None:
+        if self._mode == "complete":
+            return None
+        best: tuple[tuple[int, int, int], Candidate, list[int]] | None = None
+        cases, topics = self._idle_cases()
+        for candidate in self._candidates:
+            if candidate in self._running:
+                continue
+            fresh = [number for number in self._possible(candidate) if number in self._idle - self._tried[candidate]]
+            if not fresh:
+                continue
+            found = self._found[candidate]
+            score = (
+                sum(cases[candidate.release, case] for case in found),
+                sum(topics[candidate.release, case.rpartition(".")[0]] for case in found),
+                len(found),
+            )
+            if best is None or score > best[0]:
+                best = score, candidate, fresh
+        if best is None:
+            return None
+        _, candidate, fresh = best
+        return Task(candidate, tuple(sorted(fresh, key=lambda number: (self._seconds[number], number))), limit=PATIENCE)
+
+    def _idle_cases(self) -> tuple[Mapping[tuple[str, str], int], Mapping[tuple[str, str], int]]:
+        """How many idle executions there are by release and case, and by release and topic."""
+        cases: dict[tuple[str, str], int] = defaultdict(int)
+        topics: dict[tuple[str, str], int] = defaultdict(int)
+        for number in self._idle:
+            column = self._executions[number]
+            cases[column.release, column.case] += 1
+            topics[column.release, column.case.rpartition(".")[0]] += 1
+        return cases, topics
+
+    def _possible(self, candidate: Candidate) -> list[int]:
+        """The executions of its release that judge its side."""
+        return [
+            number
+            for number, column in enumerate(self._executions)
+            if column.release == candidate.release and column.judges == candidate.side
+        ]
+
+    def _is_about(self, candidate: Candidate, number: int) -> bool:
+        return any(self._matches(pattern, self._executions[number].id) for pattern in candidate.found_by)
+
+
+def meeting_of(task: Task, execution: ExecutionColumn, line: Mapping[str, object]) -> Meeting:
+    """What a worker says of one execution."""
+    from reports.verdict import Verdict
+
+    return Meeting(
+        mutant=task.candidate.name,
+        execution=execution.id,
+        verdict=Verdict(str(line["verdict"])),
+        killed=line["killed"] is True,
+        seconds=float(str(line["seconds"])),
+        why=str(line["why"]),
+    )

@@ -1,0 +1,154 @@
+"""What is left behind when connections have ended: descriptors and threads, of a server's process or as a client tells."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import resource
+import time
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+from harness.failure import CaseFailure, LiveServerFailure, MockDriftFailure, TargetUnavailable
+from harness.judge import Judge
+from harness.subject import Subject
+from harness.targets import Server
+
+SETTLE: Final = 5.0
+"""Seconds that threads and descriptors of connections may outlive them."""
+_LOOK_AGAIN: Final = 0.002
+_PROC: Final = Path("/proc")
+_LISTENING: Final = "0A"
+
+
+@dataclass(frozen=True)
+class Footprint:
+    """What a process holds."""
+
+    descriptors: int
+    threads: int
+
+    def above(self, before: Footprint, allowed: int = 0) -> str | None:
+        """What this has more than an earlier one, beyond what is allowed, in words."""
+        grown = [
+            f"{now - then} {name}"
+            for name, now, then in (
+                ("descriptors", self.descriptors, before.descriptors),
+                ("threads", self.threads, before.threads),
+            )
+            if now - then > allowed
+        ]
+        return " and ".join(grown) or None
+
+
+def footprint(process: int) -> Footprint | None:
+    """What a process holds; None where the system does not tell."""
+    folder = _PROC / str(process)
+    try:
+        return Footprint(*(sum(1 for _ in (folder / kind).iterdir()) for kind in ("fd", "task")))
+    except OSError:
+        return None
+
+
+def server_process(server: Server) -> int | None:
+    """The process of a server that is ours: this one for a mock, a descendant for a live server; None for any other."""
+    if server.mock is not None:
+        return os.getpid()
+    listener = _listener(server.port)
+    return listener if listener is not None and os.getpid() in _ancestors(listener) else None
+
+
+def blame(server: Server) -> type[CaseFailure]:
+    """How a case fails where this server is at fault."""
+    return LiveServerFailure if server.mock is None else MockDriftFailure
+
+
+@contextlib.contextmanager
+def server_leaves_nothing(judge: Judge, server: Server) -> Iterator[None]:
+    """When the block and with it its connections have ended, the server holds no more descriptors and threads than before.
+
+    A live server that is not ours is only asked for its health by whoever uses it next.
+    """
+    process = server_process(server)
+    before = footprint(process) if process is not None else None
+    yield
+    if process is None or before is None:
+        return
+    left = _settled(lambda: _above(footprint(process), before))
+    if left:
+        judge.fail(f"the server still holds {left} of connections that have ended", kind=blame(server))
+
+
+@contextlib.contextmanager
+def client_leaves_nothing(client: Subject, judge: Judge, *, connections: int) -> Iterator[None]:
+    """When the block has closed its connections, the client tells in ``state`` of hardly more than before.
+
+    A tenth of a descriptor or thread for each connection is allowed: clients may make some things when they first need them.
+    """
+    before = client.ok("state")
+    yield
+    left = _settled(lambda: _grown(client.ok("state"), before, connections // 10))
+    judge.holds(not left, f"after {connections} connections were opened and closed, state tells of {left} more than before")
+
+
+def room_for(descriptors: int) -> None:
+    """Have room for so many more descriptors in this process, and in clients that it starts.
+
+    Raises:
+        TargetUnavailable: the system's hard limit does not allow it; the message says what to do.
+    """
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    held = footprint(os.getpid())
+    needed = descriptors + (held.descriptors if held is not None else 0)
+    if 0 <= hard < needed:
+        raise TargetUnavailable(f"{needed} descriptors are needed, the hard limit is {hard}; raise it (ulimit -Hn {needed})")
+    if 0 <= soft < needed:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (needed, hard))
+
+
+def _settled(look: Callable[[], str | None]) -> str | None:
+    """What is there to see when it does not go away for a while."""
+    until = time.monotonic() + SETTLE
+    while (seen := look()) and time.monotonic() < until:
+        time.sleep(_LOOK_AGAIN)
+    return seen
+
+
+def _above(now: Footprint | None, before: Footprint) -> str | None:
+    return now.above(before) if now is not None else None
+
+
+def _grown(now: Mapping[str, Any], before: Mapping[str, Any], allowed: int) -> str | None:
+    members = (("connections", 0), ("file_descriptors", allowed), ("threads", allowed))
+    more = {name: (now.get(name, 0) - before.get(name, 0), limit) for name, limit in members if name in before}
+    return " and ".join(f"{count} {name.replace('_', ' ')}" for name, (count, limit) in more.items() if count > limit) or None
+
+
+def _listener(port: int) -> int | None:
+    """The process that listens on a port of this machine."""
+    sockets = {f"socket:[{inode}]" for name in ("tcp", "tcp6") for inode in _inodes(_PROC / "net" / name, port)}
+    for folder in _PROC.iterdir():
+        if folder.name.isdigit():
+            with contextlib.suppress(OSError):
+                if any(str(entry.readlink()) in sockets for entry in (folder / "fd").iterdir()):
+                    return int(folder.name)
+    return None
+
+
+def _inodes(table: Path, port: int) -> Iterator[str]:
+    with contextlib.suppress(OSError):
+        for line in table.read_text(encoding="ascii").splitlines()[1:]:
+            words = line.split()
+            if words[3] == _LISTENING and int(words[1].rpartition(":")[2], 16) == port:
+                yield words[9]
+
+
+def _ancestors(process: int) -> Iterator[int]:
+    while process > 1:
+        yield process
+        try:
+            process = int((_PROC / str(process) / "stat").read_text().rpartition(")")[2].split()[1])
+        except OSError:
+            return

@@ -1,0 +1,88 @@
+"""How much memory a client holds: its processes, found by session and by mark, and its files.
+
+Read from ``/proc``; where there is none (macOS) the files alone count, and no client is ever too large.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import resource
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Final
+
+from fixturegen.leash import marked, process_ids
+
+LEADER_EVERY: Final = 0.05
+"""Seconds between two looks at the process that was started: one file is read."""
+ALL_EVERY: Final = 0.5
+"""Seconds between two looks at all processes of the machine for those that belong to it, which takes some milliseconds."""
+MOST: Final = 4 << 30
+"""Bytes that a client may hold unless the user says otherwise.
+
+The largest value of a case has 64 MiB, of which an adapter rarely holds more than ten copies; interpreters, accelerator
+libraries and sanitizers bring up to 2 GiB of their own.
+"""
+LEAST: Final = 1 << 30
+_SESSION: Final = 3
+"""Place of the session in ``stat``, counted behind the name of the program."""
+
+
+def default_limit(clients: int) -> int:
+    """:data:`MOST`, or less where half of this machine would not do for so many clients, but never below :data:`LEAST`."""
+    machine = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    return max(LEAST, min(MOST, machine // 2 // max(1, clients)))
+
+
+def confine(limit: int) -> None:
+    """Let this process hold so many bytes more than now; what wants more gets a ``MemoryError``. Without effect where unknown."""
+    with contextlib.suppress(OSError, ValueError):
+        _, hard = resource.getrlimit(resource.RLIMIT_DATA)
+        wanted = limit + resident("self")
+        resource.setrlimit(resource.RLIMIT_DATA, (wanted if hard == resource.RLIM_INFINITY else min(wanted, hard), hard))
+
+
+class Usage:
+    """The memory of one process, of its children and of the files that count as well."""
+
+    def __init__(self, pid: int, mark: str, files: Callable[[], int]) -> None:
+        self._pid = pid
+        self._mark = mark
+        self._files = files
+        self._leader = self._others = 0
+        self._next_leader = self._next_all = 0.0
+
+    def bytes(self) -> int:
+        """How many there were at the last look, which is not long ago."""
+        now = time.monotonic()
+        if now >= self._next_leader:
+            self._next_leader = now + LEADER_EVERY
+            self._leader = resident(self._pid)
+        if not self._next_all:
+            self._next_all = now + ALL_EVERY
+        elif now >= self._next_all:
+            self._next_all = now + ALL_EVERY
+            members = {pid for pid in process_ids() if _session(pid) == self._pid} | set(marked(self._mark))
+            self._others = sum(resident(pid) for pid in members - {self._pid}) + self._files()
+        return self._leader + self._others
+
+
+def resident(pid: int | str) -> int:
+    """Bytes of a process that are in memory; 0 when it is gone."""
+    try:
+        return int(_read(pid, "statm").split()[1]) * os.sysconf("SC_PAGE_SIZE")
+    except (OSError, ValueError, IndexError):
+        return 0
+
+
+def _session(pid: int) -> int:
+    try:
+        return int(_read(pid, "stat").rpartition(b")")[2].split()[_SESSION])
+    except (OSError, ValueError, IndexError):
+        return -1
+
+
+def _read(pid: int | str, name: str) -> bytes:
+    return Path(f"/proc/{pid}/{name}").read_bytes()

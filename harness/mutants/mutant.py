@@ -1,0 +1,167 @@
+"""What a mutant is, and the tables of all of them: defective clients, and defective servers."""
+
+from __future__ import annotations
+
+import difflib
+import importlib
+import inspect
+import pkgutil
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Final, Literal, TypeVar
+
+import harness.mutants as package
+from harness.client import ClientUnavailable
+from harness.reference.lm import ReferenceClient
+from mockserver.lm import LmServer
+from wire.release import ReleaseRange
+
+Side = Literal["client", "server"]
+Defective = TypeVar("Defective", bound=type[ReferenceClient])
+DefectiveServer = TypeVar("DefectiveServer", bound=type[LmServer])
+
+
+@dataclass(frozen=True, kw_only=True)
+class Defect:
+    """What the tables say of a class with one defect."""
+
+    name: str
+    place: str
+    """``package.module:Class``, by which another process finds it."""
+    defect: str
+    """What it does wrong, in one sentence."""
+    stands_for: str
+    """The public bug that it stands for, or how such a defect comes about."""
+    releases: ReleaseRange
+    """Where the defect shows; on the wire of other releases the same code is right."""
+    found_by: tuple[str, ...] = ()
+    """Patterns of the cases that are about the defect, as ``--only`` takes them; the kill matrix begins with these."""
+    captured: tuple[str, ...] = ()
+    """Operations of the corpus without which the defect cannot show: some old releases have no captures of them."""
+
+    @property
+    def side(self) -> Side:
+        """What it is a mutant of."""
+        return "client"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Mutant(Defect):
+    """The reference client with one defect."""
+
+    make: type[ReferenceClient]
+
+
+@dataclass(frozen=True, kw_only=True)
+class ServerMutant(Defect):
+    """The mock server with one defect."""
+
+    make: type[LmServer]
+
+    @property
+    def side(self) -> Side:
+        """A server."""
+        return "server"
+
+
+_CLIENTS: Final[dict[str, Mutant]] = {}
+_SERVERS: Final[dict[str, ServerMutant]] = {}
+
+
+def mutant(
+    name: str,
+    *,
+    stands_for: str,
+    releases: str = "all",
+    found_by: tuple[str, ...] = (),
+    captured: tuple[str, ...] = (),
+) -> Callable[[Defective], Defective]:
+    """Make a subclass of the reference client a mutant; the first line of its docstring says what it does wrong.
+
+    Raises:
+        ValueError: the name is taken, or there is no docstring.
+    """
+
+    def register(client: Defective) -> Defective:
+        place, defect = _described(name, client, ReferenceClient)
+        _CLIENTS[name] = Mutant(
+            name=name,
+            place=place,
+            defect=defect,
+            stands_for=stands_for,
+            releases=ReleaseRange.parse(releases),
+            found_by=found_by,
+            captured=captured,
+            make=client,
+        )
+        return client
+
+    return register
+
+
+def server_mutant(
+    name: str, *, stands_for: str, releases: str = "all", found_by: tuple[str, ...] = ()
+) -> Callable[[DefectiveServer], DefectiveServer]:
+    """Make a subclass of the mock server a mutant, likewise.
+
+    Raises:
+        ValueError: the name is taken, or there is no docstring.
+    """
+
+    def register(server: DefectiveServer) -> DefectiveServer:
+        place, defect = _described(name, server, LmServer)
+        _SERVERS[name] = ServerMutant(
+            name=name,
+            place=place,
+            defect=defect,
+            stands_for=stands_for,
+            releases=ReleaseRange.parse(releases),
+            found_by=found_by,
+            make=server,
+        )
+        return server
+
+    return register
+
+
+def load_mutants() -> Mapping[str, Mutant]:
+    """Every defective client by name, in the order of modules and of their text."""
+    _import_all()
+    return MappingProxyType(_CLIENTS)
+
+
+def load_server_mutants() -> Mapping[str, ServerMutant]:
+    """Every defective server by name, likewise."""
+    _import_all()
+    return MappingProxyType(_SERVERS)
+
+
+def find_mutant(name: str) -> Mutant:
+    """The defective client of a name.
+
+    Raises:
+        ClientUnavailable: there is none.
+    """
+    known = load_mutants()
+    if name not in known:
+        close = difflib.get_close_matches(name, list(known), n=1)
+        guess = f" (did you mean {close[0]}?)" if close else ""
+        server = " as a client: it is a server" if name in load_server_mutants() else ""
+        raise ClientUnavailable(f"no mutant is called {name!r}{server}{guess}; 'lmconform mutants --list' shows them all")
+    return known[name]
+
+
+def _import_all() -> None:
+    for module in sorted(pkgutil.walk_packages(package.__path__, f"{package.__name__}."), key=lambda found: found.name):
+        importlib.import_module(module.name)
+
+
+def _described(name: str, defective: type, sound: type) -> tuple[str, str]:
+    """The place of a class, and the first line of its docstring."""
+    words = inspect.cleandoc(defective.__doc__ or "").splitlines()
+    if not words or defective.__doc__ == sound.__doc__:
+        raise ValueError(f"mutant {name} has no docstring; it says what is wrong")
+    if name in _CLIENTS or name in _SERVERS:
+        raise ValueError(f"two mutants are called {name}")
+    return f"{defective.__module__}:{defective.__qualname__}", words[0]

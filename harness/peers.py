@@ -1,0 +1,177 @@
+"""Raw connections that do to a server what a client under test would not: half requests, many at once, no reading."""
+
+from __future__ import annotations
+
+import socket
+import threading
+import time
+from collections.abc import Callable, Mapping, Sequence
+from types import TracebackType
+from typing import Any, Final, Self, TypeVar
+
+from harness.failure import TargetUnavailable
+from harness.reference.values import key_from_json
+from harness.targets import Server
+from wire.errors import WireError
+from wire.keys import format_key
+from wire.lm.frames import NOTHING, Description, Reply, decode_reply, encode_request
+from wire.lm.frames import Request as Frame
+from wire.lm.profile import lm_profile
+from wire.release import Release
+
+PATIENCE: Final = 10.0
+"""Seconds that a peer waits for a server."""
+
+T = TypeVar("T")
+Key = Mapping[str, Any]
+"""A key of the contract."""
+
+
+class PeerFailed(TargetUnavailable):
+    """A server did not take a request, or did not answer as a server does; the message says what came."""
+
+
+class Peer:
+    """One connection; every wait ends after ``patience`` seconds. Not for several threads at once."""
+
+    def __init__(self, release: Release, server: Server, *, patience: float = PATIENCE) -> None:
+        self._release = release
+        self._profile = lm_profile(release)
+        try:
+            self._socket = socket.create_connection((server.host, server.port), timeout=patience)
+        except OSError as error:
+            raise PeerFailed(f"the server at {server.host}:{server.port} takes no connection: {error}") from None
+        self._socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+
+    def frame(self, command: str, key: Key, payload: bytes = b"") -> bytes:
+        """A request header, and the payload of a PUT behind it."""
+        about = Description(len(payload), "BINARY", "uint8", (len(payload), 0, 0, 0)) if payload else NOTHING
+        return encode_request(self._profile, Frame(command, format_key(self._release, key_from_json(key)), about)) + payload
+
+    @property
+    def header_size(self) -> int:
+        """Bytes of a request header: where the payload of a PUT begins in its frame."""
+        return self._profile.header.request_size
+
+    def send(self, data: bytes) -> None:
+        """Send bytes as they are.
+
+        Raises:
+            PeerFailed: the server does not take them in time, or ended the connection.
+        """
+        try:
+            self._socket.sendall(data)
+        except OSError as error:
+            raise PeerFailed(f"the server took no more bytes: {error}") from None
+
+    def reply(self) -> Reply:
+        """Read a reply header.
+
+        Raises:
+            PeerFailed: it does not come in time, or is none.
+        """
+        header = self._exactly(self._profile.header.reply_size, "a reply header")
+        try:
+            return decode_reply(self._profile, header)
+        except WireError as error:
+            raise PeerFailed(f"no reply header came: {error}; bytes {header.hex()}") from None
+
+    def value(self) -> bytes | None:
+        """Read the reply to a GET: the payload, or None for a miss."""
+        reply = self.reply()
+        return self._exactly(reply.about.length, "a payload") if reply.code == "SUCCESS" else None
+
+    def yes(self) -> bool:
+        """Read the reply to an EXIST or a HEALTH."""
+        return self.reply().code == "SUCCESS"
+
+    def put(self, key: Key, payload: bytes) -> None:
+        """Send a PUT; the server may not have taken it yet."""
+        self.send(self.frame("PUT", key, payload))
+
+    def get(self, key: Key) -> bytes | None:
+        """The value of a key, or None."""
+        self.send(self.frame("GET", key))
+        return self.value()
+
+    def exist(self, key: Key) -> bool:
+        """Whether the server has a key; once it is answered, the PUTs before it on this connection are done."""
+        self.send(self.frame("EXIST", key))
+        return self.yes()
+
+    def health(self, key: Key) -> bool:
+        """Whether the server says that it is well."""
+        self.send(self.frame("HEALTH", key))
+        return self.yes()
+
+    def close(self) -> None:
+        """Close; with bytes unread, that is a reset."""
+        self._socket.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        self.close()
+
+    def _exactly(self, count: int, what: str) -> bytes:
+        data = bytearray(count)
+        rest = memoryview(data)
+        try:
+            while rest:
+                # The real server sends header and payload apart and waits for the acknowledgement of the one before the other.
+                self._socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_QUICKACK, 1)
+                got = self._socket.recv_into(rest)
+                if not got:
+                    raise PeerFailed(f"the server ended the connection {count - len(rest)} bytes into {what} of {count}")
+                rest = rest[got:]
+        except OSError as error:
+            raise PeerFailed(f"{what} of {count} bytes ended after {count - len(rest)}: {error}") from None
+        return bytes(data)
+
+
+def await_bytes(release: Release, server: Server, key: Key, count: int) -> None:
+    """Wait until a mock has taken so many bytes of a PUT of a key that is under way. A live server does not tell.
+
+    Raises:
+        PeerFailed: it does not take them in time.
+    """
+    if server.mock is None:
+        return
+    text = format_key(release, key_from_json(key))
+    until = time.monotonic() + PATIENCE
+    while all(found.done or found.bytes_in < count for found in server.journal.exchanges(command="PUT", key=text)):
+        if time.monotonic() > until:
+            raise PeerFailed(f"the mock did not take {count} bytes of a PUT within {PATIENCE:g} s")
+        time.sleep(0.001)
+
+
+def at_once(work: Sequence[Callable[[], T]], *, patience: float = 3 * PATIENCE) -> list[T]:
+    """Do all the work at once, each piece in a thread of its own that begins when all are there; the results in order.
+
+    Raises:
+        PeerFailed: some of it is not done in time.
+        Exception: what the first piece raised that raised anything.
+    """
+    start = threading.Barrier(len(work))
+    results: dict[int, T] = {}
+    errors: dict[int, BaseException] = {}
+
+    def run(number: int) -> None:
+        try:
+            start.wait(patience)
+            results[number] = work[number]()
+        except BaseException as error:  # noqa: BLE001  # handed to the caller
+            errors[number] = error
+
+    threads = [threading.Thread(target=run, args=(number,), name="lmconform-peer", daemon=True) for number in range(len(work))]
+    for thread in threads:
+        thread.start()
+    until = time.monotonic() + patience
+    for thread in threads:
+        thread.join(max(0.0, until - time.monotonic()))
+    if errors:
+        raise errors[min(errors)]
+    if len(results) < len(work):
+        raise PeerFailed(f"{len(work) - len(results)} of {len(work)} peers were not done after {patience:g} s")
+    return [results[number] for number in range(len(work))]

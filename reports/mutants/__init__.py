@@ -1,0 +1,1 @@
+"""The kill matrix as a value, and what people and programs read of it."""
