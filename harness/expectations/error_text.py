@@ -40,6 +40,7 @@ _VOLATILE: Final = re.compile(
     r"|\b(?<=port )\d+\b"
     r"|\b(?<=pid )\d+\b"
     r"|\b0x[0-9a-fA-F]{6,}\b"
+    r"|\b[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\b"
     r"|(?<![\w.])/tmp/\S+"
 )
 """What differs between two runs of the same client."""

@@ -1,11 +1,13 @@
 """A list of known failures as a file: what is understood, and how a mistake is told."""
 
 import hashlib
+import re
 from datetime import date
+from pathlib import Path
 
 import pytest
 
-from harness.expectations.file import read_expectations
+from harness.expectations.file import _KEYS, read_expectations
 from harness.usage import UsageError
 from reports.verdict import Verdict
 from wire.release import Release
@@ -152,3 +154,16 @@ def test_reasons_that_nobody_wrote_and_missing_issues_are_warnings(read):
 
 def test_a_list_without_faults_has_no_warnings(read):
     assert read(table()).warnings() == []
+
+
+GUIDE = (Path(__file__).resolve().parents[3] / "docs" / "guides" / "known-failures.md").read_text()
+
+
+def test_the_entry_of_the_guide_is_understood(read):
+    (example,) = re.findall(r"^```toml\n(.*?)^```$", GUIDE, re.MULTILINE | re.DOTALL)
+    listed = read(example)
+    assert (len(listed.entries), listed.warnings()) == (1, [])
+
+
+def test_the_guide_explains_every_key():
+    assert set(re.findall(r"^\| `([a-z]+)` \|", GUIDE, re.MULTILINE)) == set(_KEYS)

@@ -160,6 +160,7 @@ def test_no_text_in_a_list_keeps_a_run_busy():
         ("refused by 127.0.0.1:40123", "refused by 127.0.0.1:*"),
         ("no key lmconform/0a1b2c3d/17@1@0", "no key *@1@0"),
         ("object at 0x7f3a00b0c0", "object at *"),
+        ("request 123e4567-e89b-12d3-a456-426614174000 failed", "request * failed"),
         ("the code is 400", "the code is 400"),
         ("1 of 186 bytes differs, the first at 0xc", "1 of 186 bytes differs, the first at 0xc"),
         ("\ud800 is no text\x00", "* is no text*"),
