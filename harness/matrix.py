@@ -381,6 +381,7 @@ class Matrix:
             requirements=cited,
             reason=ended.reason,
             operation=ended.operation,
+            not_run=ended.not_run,
             diagnosis=diagnosis,
             judges=spec.judges,
         )

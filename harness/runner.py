@@ -190,7 +190,7 @@ def _write_the_list(results: Results, options: RunOptions, known: ExpectationsFi
     kept = f", {written.kept} of them as they were" if known is not None else ""
     tell(f"wrote {count(written.entries, 'entry', 'entries')}{kept} to {path}; fill in the reasons, then run with --expectations")
     if written.unlisted:
-        tell(f"not listed, because their error has no words: {listing(written.unlisted)}")
+        tell(f"not listed, because they were not run or their error has no words: {listing(written.unlisted)}")
 
 
 def _require_room_for_the_list(options: RunOptions, releases: Sequence[Release]) -> None:

@@ -34,6 +34,8 @@ class Ended:
     diagnosis: Diagnosis | None = None
     reason: str | None = None
     operation: str | None = None
+    not_run: bool = False
+    """The client failed so often before that it was not asked."""
 
 
 _FAILURES: tuple[tuple[type[BaseException], Verdict], ...] = (
@@ -63,7 +65,7 @@ def verdict_of(error: BaseException | None, explain: Explained = lambda diagnosi
     if isinstance(found, NotAsked):
         verdict = next((verdict for kind, verdict in _FAILURES if issubclass(found.after, kind)), Verdict.FAIL)
         said = explain(Diagnosis(summary=str(found)))
-        return Ended(verdict, diagnosis=said, reason=str(found), operation=found.operation)
+        return Ended(verdict, diagnosis=said, reason=str(found), operation=found.operation, not_run=True)
     for kind, verdict in _FAILURES:
         if isinstance(found, kind):
             return Ended(verdict, diagnosis=_diagnosis(found, explain, stderr))

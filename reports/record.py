@@ -135,6 +135,8 @@ class CaseRecord:
     """``server`` where no client takes part: the mock or the live server is compared with what was captured."""
     expectation: Listed | None = None
     """The entry of the list of known failures that the case belongs to, except where the harness or its environment failed."""
+    not_run: bool = False
+    """The client failed so often before that it was not asked; the verdict is what it did then."""
 
     @property
     def name(self) -> str:
@@ -186,6 +188,7 @@ class CaseRecord:
             diagnosis=None if diagnosis is None else Diagnosis.from_json(diagnosis),
             judges=data.get("judges", "client"),
             expectation=None if listed is None else Listed.from_json(listed),
+            not_run=data.get("not_run", False),
         )
 
 

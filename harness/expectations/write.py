@@ -40,7 +40,7 @@ class Written:
     kept: int
     """Entries of an older list among them that still hold as they were."""
     unlisted: tuple[str, ...]
-    """Ids of failures whose error has no words that an entry could name."""
+    """Ids of failures that have no error with words which an entry could name, such as those of cases that were not run."""
 
 
 def require_free(path: Path, *, force: bool) -> None:
@@ -137,7 +137,7 @@ def _fresh(
 ) -> tuple[list[Entry], list[str]]:
     """New entries, and the ids of failures that none can be written for."""
     failed = [case for case in results.cases if case.verdict in EXPECTABLE]
-    said = {case.id: stable(case.diagnosis.summary if case.diagnosis else "") for case in failed}
+    said = {case.id: stable(case.diagnosis.summary) if case.diagnosis and not case.not_run else "" for case in failed}
     errors: dict[tuple[str, Verdict], set[str]] = {}
     for case in failed:
         errors.setdefault((case.name, case.verdict), set()).add(said[case.id])

@@ -198,3 +198,18 @@ def test_a_pattern_without_a_case_is_a_fault_that_names_entry_and_pattern(entry,
 
 def test_a_pattern_whose_cases_are_not_selected_is_no_fault(entry, book):
     assert book(entry("lm.get.long")).faults([], lambda pattern, _: pattern == "lm.get.long") == []
+
+
+@pytest.mark.parametrize(
+    ("about", "ended", "verdict"),
+    [
+        ({}, "fail", "known-failure"),
+        ({"verdicts": HANGS, "error": "get"}, "hang", "known-failure"),
+        ({}, "hang", "hang"),
+        ({"verdicts": HANGS, "error": None}, "crash", "crash"),
+    ],
+)
+def test_of_a_case_that_was_not_run_only_the_verdict_counts(entry, book, record, about, ended, verdict):
+    """Which cases a client that fails again and again is spared differs from run to run, and so does what is said of them."""
+    judged = book(entry(**about)).judged(record(ended, "not run: the client hung 6 times", not_run=True))
+    assert judged.verdict == verdict

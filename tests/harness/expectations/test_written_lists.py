@@ -332,3 +332,20 @@ def test_an_expired_entry_is_renewed_only_with_a_reason_that_must_be_looked_at(f
     entry = only_entry(renewed(filled(record(), expires=TODAY - timedelta(days=1)), record()))
     assert entry.reason.startswith("TODO: look again")
     assert entry.expires == TODAY + timedelta(days=90)
+
+
+def test_a_case_that_was_not_run_is_listed_by_its_verdict_so_that_a_run_which_comes_to_it_agrees(write, record):
+    ended = [
+        record("hang", "get: no answer within 3 s", release="0.5.5"),
+        record("hang", "not run: `get` of the client hung 6 times in a row before", release="0.5.6", not_run=True),
+    ]
+    book = Book(write(*ended), today=TODAY)
+    assert [book.judged(case).verdict for case in ended] == ["known-failure"] * 2
+    reached = record("hang", "put: no answer within 3 s", release="0.5.6")
+    assert book.judged(reached).verdict == "known-failure"
+
+
+def test_a_wrong_answer_that_was_not_seen_is_not_listed(results, record, tmp_path):
+    case = record("fail", "not run: the client broke the contract 20 times", not_run=True)
+    written = write_expectations(results(case), tmp_path / "known.toml", today=TODAY)
+    assert written.unlisted == (case.id,)
