@@ -193,7 +193,8 @@ class Session(Protocol):
         A client that does not declare ``concurrent`` is asked for one after the other. ``deadline`` holds for all together.
 
         Raises:
-            ClientHang, ClientCrash, AdapterFault: as :meth:`call`; the message names the operations that have no answer.
+            ClientHang, ClientCrash, ClientTooLarge, AdapterFault, NotAsked: as :meth:`call`; the message names the operations
+                that have no answer.
         """
 
     @property

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from harness.client import IN_FLIGHT, AdapterFault, Budget, Call, ClientCrash, ClientHang, Ok, Unsupported
+from harness.client import IN_FLIGHT, AdapterFault, Budget, Call, ClientCrash, ClientHang, NotAsked, Ok, Unsupported
 from harness.clients.contract import ContractViolation
 from harness.clients.inprocess import InProcessSession
 from harness.clients.stdio import StdioSession
@@ -273,6 +273,14 @@ def test_after_each_failure_the_next_call_gets_a_fresh_client(inside):
         failure(session, expected, calls, deadline=0.5)
     assert session.call_all(health("fine", "fine"), deadline=20) == [Ok({"healthy": True})] * 2
     assert session.starts == 4
+
+
+def test_a_client_that_fails_at_it_again_and_again_is_no_longer_asked_for_several(inside):
+    session, _ = inside()
+    for _ in range(5):
+        failure(session, ClientCrash, health("leave"))
+    assert "`concurrent` of the client crashed 5 times in a row before" in failure(session, NotAsked, health("fine"))
+    assert session.call("health", {"connection": "fine"}, deadline=20) == Ok({"healthy": True})
 
 
 def test_a_stopped_session_takes_nothing_more(adapter, inside):

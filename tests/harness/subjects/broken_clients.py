@@ -113,3 +113,10 @@ class NotesItsProcess(ReferenceClient):
         super().__init__()
         with Path(os.environ["STARTS"]).open("a") as starts:
             starts.write(f"{os.getpid()}\n")
+
+
+class OneAtATime(ReferenceClient):
+    """Declares nothing of several requests at once."""
+
+    def hello(self, **members):
+        return {**super().hello(**members), "concurrent": False}
