@@ -39,9 +39,7 @@ def command(
         typer.Option("--only-mutant", help="Only mutants whose name matches, such as 'key-*'; repeatable."),
     ] = None,
     only: options.Only = None,
-    jobs: Annotated[
-        int | None, typer.Option("--jobs", "-j", min=1, help="Mutants at a time (default: one per processor).")
-    ] = None,
+    jobs: Annotated[int | None, typer.Option("--jobs", "-j", min=1, help="Mutants at a time (default: 2 per processor).")] = None,
     complete: Annotated[
         bool, typer.Option("--complete", help="Every mutant meets every execution, instead of as few as show the same.")
     ] = False,

@@ -12,11 +12,11 @@ from fixturegen.corpus import captured_releases, load_corpus
 from harness.killmatrix.excused import reason_for
 from harness.killmatrix.pool import Line, Pool, Work, WorkerLost
 from harness.killmatrix.schedule import Baseline, Candidate, Schedule, Task, meeting_of
-from harness.machine import processors
 from harness.mutants.mutant import Mutant, ServerMutant, load_mutants, load_server_mutants
 from harness.patterns import matches
 from harness.usage import UsageError, parse_effort, parse_releases, parse_targets
 from harness.version import TOOL_VERSION
+from harness.workers import default_jobs
 from reports.mutants.model import ExecutionColumn, KillMatrix, Meeting, Mode, MutantRow
 from reports.verdict import Verdict
 from reports.words import count
@@ -91,7 +91,7 @@ def run_mutants(options: MutantOptions, progress: Callable[[str], None]) -> Kill
     targets = parse_targets(options.target)
     parse_effort(EXAMPLES, options.deadline)
     mutants = selected(options.only_mutants)
-    jobs = options.jobs or processors()
+    jobs = options.jobs or default_jobs()
     try:
         with Pool(jobs, _arguments(options, releases), options.deadline) as pool:
             run = _Run(pool, options)

@@ -92,6 +92,9 @@ class Schedule:
         self._tried: dict[Candidate, set[int]] = {candidate: set() for candidate in candidates}
         self._found: dict[Candidate, set[str]] = {candidate: set() for candidate in candidates}
         """Cases that have found each mutant."""
+        self._by_side: dict[tuple[str, Side], frozenset[int]] = defaultdict(frozenset)
+        for number, column in enumerate(executions):
+            self._by_side[column.release, column.judges] |= {number}
         self._spent = [0.0] * len(executions)
         self._idle = {number for number, column in enumerate(executions) if seek_idle and column.id not in excused}
 
@@ -137,11 +140,11 @@ class Schedule:
         candidate = self._waiting.pop(0)
         possible = self._possible(candidate)
         if self._mode == "complete":
-            return Task(candidate, tuple(possible))
-        about = {number for number in possible if self._is_about(candidate, number)}
-        first = [number for number in possible if number in about & self._idle]
+            return Task(candidate, tuple(sorted(possible)))
+        about = self._about(candidate)
+        first = sorted(about & self._idle)
         others = sorted(
-            set(possible) - set(first),
+            possible - set(first),
             key=lambda number: (number not in about, number not in self._idle, self._seconds[number], number),
         )
         return Task(candidate, tuple(first), tuple(others), PATIENCE)
@@ -149,12 +152,12 @@ class Schedule:
     def _second_meeting(self) -> Task | None:
         if self._mode == "complete":
             return None
-        best: tuple[tuple[int, int, int], Candidate, list[int]] | None = None
+        best: tuple[tuple[int, int, int], Candidate, set[int]] | None = None
         cases, topics = self._idle_cases()
         for candidate in self._candidates:
             if candidate in self._running:
                 continue
-            fresh = [number for number in self._possible(candidate) if number in self._idle - self._tried[candidate]]
+            fresh = (self._idle - self._tried[candidate]) & self._possible(candidate)
             if not fresh:
                 continue
             found = self._found[candidate]
@@ -180,16 +183,21 @@ class Schedule:
             topics[column.release, column.case.rpartition(".")[0]] += 1
         return cases, topics
 
-    def _possible(self, candidate: Candidate) -> list[int]:
+    def _possible(self, candidate: Candidate) -> frozenset[int]:
         """The executions of its release that judge its side."""
-        return [
-            number
-            for number, column in enumerate(self._executions)
-            if column.release == candidate.release and column.judges == candidate.side
-        ]
+        return self._by_side[candidate.release, candidate.side]
 
-    def _is_about(self, candidate: Candidate, number: int) -> bool:
-        return any(self._matches(pattern, self._executions[number].id) for pattern in candidate.found_by)
+    def _about(self, candidate: Candidate) -> frozenset[int]:
+        """Those of them that the mutant says it is found by."""
+        names = {self._executions[number].case for number in self._possible(candidate)}
+        cases = {name for name in names for pattern in candidate.found_by if self._matches(pattern, name)}
+        ids = [pattern for pattern in candidate.found_by if "[" in pattern]
+        return frozenset(
+            number
+            for number in self._possible(candidate)
+            if self._executions[number].case in cases
+            or any(self._matches(pattern, self._executions[number].id) for pattern in ids)
+        )
 
 
 def meeting_of(task: Task, execution: ExecutionColumn, line: Mapping[str, object]) -> Meeting:

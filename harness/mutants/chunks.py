@@ -12,7 +12,7 @@ from harness.reference.lm import ReferenceClient
 from wire.chunks import Chunk
 from wire.release import Release
 
-CHUNKS = ("keys.chunks.keys", "keys.chunks.boundaries", "keys.deployments.keys")
+CHUNKS = ("keys.chunks.keys", "keys.chunks.boundaries", "keys.deployments.keys", "keys.deployments.chain")
 
 
 class _KeepsTheRest(Chains):

@@ -29,20 +29,20 @@ class SaysGoodbye(LmServer):
     session_class = _Goodbye
 
 
-class _Forgiving(Session):
+class _Answering(Session):
     def _exchange(self, header: bytes) -> Ending | None:
         ending = super()._exchange(header)
-        return None if ending is not None and ending.kind == "bad request" else ending
+        if ending is None or ending.kind != "bad request":
+            return ending
+        self._connection.send(encode_reply(self._desk.profile, Reply("FAIL")))
+        return None
 
 
-@server_mutant(
-    "server-forgives-bad-requests",
-    stands_for="An exception caught around one request instead of one connection.",
-)
-class Forgiving(LmServer):
-    """Goes on after a request that it cannot read."""
+@server_mutant("server-answers-bad-requests", stands_for="An exception caught around one request instead of one connection.")
+class AnswersBadRequests(LmServer):
+    """Answers a request that it cannot read with failure, and goes on."""
 
-    session_class = _Forgiving
+    session_class = _Answering
 
 
 class _OneRequest(Session):
@@ -82,20 +82,20 @@ class OneRecv(LmServer):
     session_class = _OneRecv
 
 
-class _DropsWhatFollows(Session):
+class _OneAtATime(Session):
     def _serve(self, exchange: RunningExchange, request: ServerRequest) -> Ending | None:
         ending = super()._serve(exchange, request)
-        if request.command != "PUT":
-            with contextlib.suppress(OSError):
-                self._connection.socket.recv(1 << 16, socket.MSG_DONTWAIT)
+        with contextlib.suppress(OSError):
+            if request.command != "PUT" and self._connection.socket.recv(1, socket.MSG_PEEK | socket.MSG_DONTWAIT):
+                return Ending("bad request", "more than one")
         return ending
 
 
-@server_mutant("server-drops-pipelined", stands_for="A buffer for each request, thrown away with what else came.")
-class DropsWhatFollows(LmServer):
-    """Throws away requests that came together with another one."""
+@server_mutant("server-takes-one-at-a-time", stands_for="A request that comes before its turn taken for a fault of the client.")
+class OneAtATime(LmServer):
+    """Closes a connection on which the next request is there before a reply has left."""
 
-    session_class = _DropsWhatFollows
+    session_class = _OneAtATime
 
 
 class _NotToHalf(Session):
