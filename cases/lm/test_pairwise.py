@@ -15,7 +15,7 @@ from harness.case import MOCK, SERVERS, case
 from harness.client import Ok
 from harness.examples import Examples
 from harness.judge import Judge
-from harness.peer import scripted_peer
+from harness.scripted_server import scripted_server
 from harness.subject import Subject
 from harness.targets import Server
 from harness.values import Keys, sample
@@ -124,7 +124,7 @@ def test_headers(client: Subject, judge: Judge, keys: Keys, profile: LmProfile) 
         "dtype": [2, 3, 6],
         "shape": [shape, [2, 4, 2, 8], [2, 2, 4, 16], [2, -2, -4, 8]],
     }
-    with scripted_peer(profile) as peer:
+    with scripted_server(profile) as peer:
         for row in one_or_two(fields):
             numbers = {"code": 200, "location": 0, **row, **{f"shape{index}": dim for index, dim in enumerate(row["shape"])}}
             header = struct.pack(f"<{len(profile.header.reply)}i", *(numbers[name] for name in profile.header.reply))
