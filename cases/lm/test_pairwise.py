@@ -63,7 +63,7 @@ def test_any_two_keys(
     )
 
     @examples.costly(FEW)
-    @given(drawn, drawn, st.sets(st.sampled_from(sorted(parts(release))), max_size=2))
+    @given(drawn, drawn, st.sets(st.sampled_from(sorted(parts(release))), min_size=1, max_size=2))
     def check(one: Step, other: Step, differing: set[str]) -> None:
         near = {name: (other if name in differing else one)[name] for name in one}
         meet(plays(), one, near, sample(profile).expect)
@@ -103,7 +103,12 @@ def test_any_two_descriptions(
     drawn = st.fixed_dictionaries({**named, "shape": shapes})
 
     @examples.costly(FEW)
-    @given(drawn, drawn, st.sets(st.sampled_from(["format", "dtype", "shape"]), max_size=2), st.randoms(use_true_random=False))
+    @given(
+        drawn,
+        drawn,
+        st.sets(st.sampled_from(["format", "dtype", "shape"]), min_size=1, max_size=2),
+        st.randoms(use_true_random=False),
+    )
     def check(one: Step, other: Step, differing: set[str], order: Any) -> None:
         near = {name: (other if name in differing else one)[name] for name in one}
         if "shape" in differing and order.random() < 0.5:
