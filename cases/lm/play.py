@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from cases.lm.counterexamples import kept_as
-from cases.lm.steps import SHORT_MS, asked
+from cases.lm.steps import asked
 from harness.captures import patterned
 from harness.client import Answer, Error, Miss, Ok
 from harness.conversation import Request, answers
@@ -236,7 +236,7 @@ class Play:
     def _connection(self, step: Step) -> str:
         number = step["on"]
         if number not in self._connections:
-            self._connections[number] = self._client.connect(self._server, timeout_ms=SHORT_MS)
+            self._connections[number] = self._client.connect(self._server)
         return self._connections[number]
 
     def _key(self, changes: Step) -> dict[str, Any]:

@@ -12,7 +12,7 @@ from cases.lm.steps import asked
 from harness.client import Answer, Error, Miss, Ok
 from harness.failure import CaseFailure
 from harness.judge import Judge, in_words
-from harness.peer import Ending, Peer, Script
+from harness.scripted_server import Ending, Script, ScriptedServer
 from harness.subject import Subject
 from harness.values import Keys
 from wire.lm.enums import DTYPES, FORMATS
@@ -92,7 +92,9 @@ def due(profile: LmProfile, spoken: Spoken, size: int) -> Due:
     return Due(miss=True, error=numbers["code"] != 400 or not (plain and tidy), surplus=surplus)
 
 
-def exchange(client: Subject, judge: Judge, peer: Peer, keys: Keys, profile: LmProfile, spoken: Spoken, size: int) -> None:
+def exchange(
+    client: Subject, judge: Judge, peer: ScriptedServer, keys: Keys, profile: LmProfile, spoken: Spoken, size: int
+) -> None:
     """Give a client one reply and judge what it makes of it, of the request behind it and of a new connection.
 
     Raises:
@@ -105,7 +107,7 @@ def exchange(client: Subject, judge: Judge, peer: Peer, keys: Keys, profile: LmP
         raise kept_as(failure, profile, {"outcome": allowed.outcomes(spoken.op), "reply": spoken.to_json()}) from None
 
 
-def _exchange(client: Subject, judge: Judge, peer: Peer, keys: Keys, allowed: Due, spoken: Spoken) -> None:
+def _exchange(client: Subject, judge: Judge, peer: ScriptedServer, keys: Keys, allowed: Due, spoken: Spoken) -> None:
     connection = client.connect(peer.server, timeout_ms=PATIENCE_MS if spoken.ending == "silence" else 5000)
     afterwards = allowed.yes is not True
     peer.play(Script(spoken.data, spoken.ending), exists=afterwards)

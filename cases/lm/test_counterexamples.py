@@ -8,7 +8,7 @@ from cases.lm.play import Play
 from cases.lm.replies import Spoken, exchange
 from harness.case import MOCK, case
 from harness.judge import Judge
-from harness.peer import scripted_peer
+from harness.scripted_server import scripted_server
 from harness.subject import Subject
 from harness.targets import Server
 from harness.values import Keys
@@ -23,7 +23,7 @@ def test_reply(client: Subject, judge: Judge, keys: Keys, profile: LmProfile, ve
     client.needs(spoken.op)
     about = spoken.expect
     size = payload_size(about["format"], about["dtype"], about["shape"]) if about is not None else 0
-    with scripted_peer(profile) as peer:
+    with scripted_server(profile) as peer:
         exchange(client, judge, peer, keys, profile, spoken, size)
 
 

@@ -10,7 +10,7 @@ from cases.lm.replies import Op, Spoken, exchange
 from harness.case import MOCK, case, parameters
 from harness.examples import Examples
 from harness.judge import Judge
-from harness.peer import ENDINGS, scripted_peer
+from harness.scripted_server import ENDINGS, scripted_server
 from harness.subject import Subject
 from harness.values import Keys, Value, binary, sample
 from wire.lm.enums import DTYPES, FORMATS
@@ -41,7 +41,7 @@ def test_any_header(client: Subject, judge: Judge, keys: Keys, profile: LmProfil
         spoken = Spoken(vector, value.expect if vector == "get" else None, header + tail, ending)
         exchange(client, judge, peer, keys, profile, spoken, len(value.payload))
 
-    with scripted_peer(profile) as peer:
+    with scripted_server(profile) as peer:
         check()
 
 
@@ -57,7 +57,7 @@ def test_any_reply(client: Subject, judge: Judge, keys: Keys, profile: LmProfile
         spoken = Spoken(vector, value.expect if vector == "get" else None, data, ending)
         exchange(client, judge, peer, keys, profile, spoken, len(value.payload))
 
-    with scripted_peer(profile) as peer:
+    with scripted_server(profile) as peer:
         check()
 
 

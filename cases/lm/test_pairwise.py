@@ -15,7 +15,7 @@ from harness.case import MOCK, SERVERS, case
 from harness.client import Ok
 from harness.examples import Examples
 from harness.judge import Judge
-from harness.peer import scripted_peer
+from harness.scripted_server import scripted_server
 from harness.subject import Subject
 from harness.targets import Server
 from harness.values import Keys, sample
@@ -63,7 +63,7 @@ def test_any_two_keys(
     )
 
     @examples.costly(FEW)
-    @given(drawn, drawn, st.sets(st.sampled_from(sorted(parts(release))), max_size=2))
+    @given(drawn, drawn, st.sets(st.sampled_from(sorted(parts(release))), min_size=1, max_size=2))
     def check(one: Step, other: Step, differing: set[str]) -> None:
         near = {name: (other if name in differing else one)[name] for name in one}
         meet(plays(), one, near, sample(profile).expect)
@@ -103,7 +103,12 @@ def test_any_two_descriptions(
     drawn = st.fixed_dictionaries({**named, "shape": shapes})
 
     @examples.costly(FEW)
-    @given(drawn, drawn, st.sets(st.sampled_from(["format", "dtype", "shape"]), max_size=2), st.randoms(use_true_random=False))
+    @given(
+        drawn,
+        drawn,
+        st.sets(st.sampled_from(["format", "dtype", "shape"]), min_size=1, max_size=2),
+        st.randoms(use_true_random=False),
+    )
     def check(one: Step, other: Step, differing: set[str], order: Any) -> None:
         near = {name: (other if name in differing else one)[name] for name in one}
         if "shape" in differing and order.random() < 0.5:
@@ -124,7 +129,7 @@ def test_headers(client: Subject, judge: Judge, keys: Keys, profile: LmProfile) 
         "dtype": [2, 3, 6],
         "shape": [shape, [2, 4, 2, 8], [2, 2, 4, 16], [2, -2, -4, 8]],
     }
-    with scripted_peer(profile) as peer:
+    with scripted_server(profile) as peer:
         for row in one_or_two(fields):
             numbers = {"code": 200, "location": 0, **row, **{f"shape{index}": dim for index, dim in enumerate(row["shape"])}}
             header = struct.pack(f"<{len(profile.header.reply)}i", *(numbers[name] for name in profile.header.reply))

@@ -19,6 +19,7 @@ Answer = dict[str, Any]
     "layer-added-to-worker",
     stands_for="a flat slot number in place of rank and layer: no single change shows that worker 0 layer 1 is worker 1 layer 0.",
     releases="0.3.14 and later",
+    found_by=("lm.pairwise.keys", "lm.counterexamples.program"),
 )
 class AddsTheLayerToTheWorker(ReferenceClient):
     """Stores layers under the sum of worker and layer."""
@@ -33,6 +34,7 @@ class AddsTheLayerToTheWorker(ReferenceClient):
     "tags-mixed-into-the-hash",
     stands_for="a cache salt that is combined with the chunk hash by xor, so that two tenants with swapped tags share entries.",
     releases="0.3.6 and later",
+    found_by=("lm.pairwise.keys", "lm.identity.tag-order"),
 )
 class MixesTagsIntoTheHash(ReferenceClient):
     """Writes no tags, but a hash that each of them changes in the same way wherever it stands."""
@@ -50,6 +52,7 @@ class MixesTagsIntoTheHash(ReferenceClient):
 @mutant(
     "dtype-by-its-size",
     stands_for="a check that the bytes fit the tensor, which float16 passes for bfloat16.",
+    found_by=("lm.pairwise.descriptions", "lm.identity.reply-disagrees"),
 )
 class ComparesSizesOfDtypes(ReferenceClient):
     """Takes a dtype for the expected one when its elements are as large."""
@@ -62,6 +65,7 @@ class ComparesSizesOfDtypes(ReferenceClient):
 @mutant(
     "length-over-shape",
     stands_for="a reader that allocates by the length of the header and never looks at the shape.",
+    found_by=("lm.pairwise.descriptions", "lm.identity.reply-disagrees"),
 )
 class TrustsTheLength(ReferenceClient):
     """Takes any format, dtype and shape whose length is right."""
@@ -74,6 +78,7 @@ class TrustsTheLength(ReferenceClient):
 @mutant(
     "cache-never-invalidated",
     stands_for="a cache that only the process's own writes invalidate, though others write to the same server.",
+    found_by=("lm.machine.interleavings", "lm.counterexamples.program"),
 )
 class RemembersForGood(ReferenceClient):
     """Gives what it loaded before under a key, also when another program has replaced it."""
@@ -98,6 +103,7 @@ class RemembersForGood(ReferenceClient):
 @mutant(
     "put-again-after-a-break",
     stands_for="a retry queue: a PUT is never acknowledged, so the last one is sent again when a connection was renewed.",
+    found_by=("lm.machine.interleavings", "lm.counterexamples.program"),
 )
 class RepeatsTheLastPut(ReferenceClient):
     """Stores its last value once more when the connection broke, over what others stored meanwhile."""
@@ -124,6 +130,7 @@ class RepeatsTheLastPut(ReferenceClient):
 @mutant(
     "code-by-its-low-byte",
     stands_for="a code read into eight bits, or compared after a mask: 456 and 65736 end like 200.",
+    found_by=("lm.counterexamples.reply", "lm.fuzz.any-header"),
 )
 class ReadsOneByteOfTheCode(ReferenceClient):
     """Takes every code whose lowest byte is that of 200 for success."""
@@ -145,6 +152,7 @@ class ReadsOneByteOfTheCode(ReferenceClient):
 @mutant(
     "remembers-the-last-reply",
     stands_for="a receive buffer that is used again, and handed out when a reply breaks off because nobody looks at the count.",
+    found_by=("lm.fuzz.any-reply", "lm.broken.truncated-payload"),
 )
 class GivesTheLastPayload(ReferenceClient):
     """Hands out the bytes of the last value of the same size when a reply ends early."""

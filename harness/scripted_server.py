@@ -29,7 +29,7 @@ class Script:
     ending: Ending
 
 
-class Peer:
+class ScriptedServer:
     """Answers one request as the script says, and all others in the proper way: every key exists, or none does.
 
     It reads a header for each request and no payload, so that it is for requests without one.
@@ -44,7 +44,7 @@ class Peer:
         self._open: set[socket.socket] = set()
         self._stopped = False
         self._listener = socket.create_server(("127.0.0.1", 0))
-        self._thread = threading.Thread(target=self._accept, name="lmconform-peer", daemon=True)
+        self._thread = threading.Thread(target=self._accept, name="lmconform-scripted-server", daemon=True)
 
     @property
     def server(self) -> Server:
@@ -83,7 +83,7 @@ class Peer:
                     connection.close()
                     return
                 self._open.add(connection)
-            threading.Thread(target=self._serve, args=(connection,), name="lmconform-peer", daemon=True).start()
+            threading.Thread(target=self._serve, args=(connection,), name="lmconform-scripted-server", daemon=True).start()
 
     def _serve(self, connection: socket.socket) -> None:
         try:
@@ -120,9 +120,9 @@ class Peer:
 
 
 @contextlib.contextmanager
-def scripted_peer(profile: LmProfile) -> Iterator[Peer]:
-    """A peer that listens."""
-    peer = Peer(profile)
+def scripted_server(profile: LmProfile) -> Iterator[ScriptedServer]:
+    """A server that listens."""
+    peer = ScriptedServer(profile)
     peer.start()
     try:
         yield peer

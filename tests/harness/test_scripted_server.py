@@ -5,7 +5,7 @@ import struct
 
 import pytest
 
-from harness.peer import Script, scripted_peer
+from harness.scripted_server import Script, scripted_server
 from wire.lm.profile import lm_profile
 from wire.release import Release
 
@@ -15,7 +15,7 @@ REQUEST = bytes(PROFILE.header.request_size)
 
 @pytest.fixture
 def peer():
-    with scripted_peer(PROFILE) as found:
+    with scripted_server(PROFILE) as found:
         yield found
 
 
@@ -62,7 +62,7 @@ def test_a_script_is_played_once_whatever_the_connection(peer, connection):
 
 
 def test_it_ends_its_connections_when_it_stops():
-    with scripted_peer(PROFILE) as peer:
+    with scripted_server(PROFILE) as peer:
         connection = socket.create_connection((peer.server.host, peer.server.port), timeout=10)
         connection.sendall(REQUEST)
         assert code(connection) == 400
