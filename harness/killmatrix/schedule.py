@@ -129,7 +129,7 @@ class Schedule:
         """What there is to do, in words for a progress line."""
         if self._waiting:
             return f"{len(self._waiting)} mutants to meet for the first time"
-        few = ": " + ", ".join(self._executions[number].id for number in sorted(self._idle)) if len(self._idle) <= 3 else ""
+        few = ": " + ", ".join(self._executions[number].id for number in sorted(self._idle)) if 0 < len(self._idle) <= 3 else ""
         return f"{len(self._idle)} executions that have found nothing yet{few}"
 
     def _must_wait(self) -> bool:

@@ -146,7 +146,11 @@ def _cut_to_64k(_: LmProfile, __: ServerRequest, out: Outgoing, ___: Store) -> O
     return replace(out, body=out.body[: 1 << 16])
 
 
-@server_mutant("server-payload-cut", stands_for="One send of a buffer that has 64 KiB.")
+@server_mutant(
+    "server-payload-cut",
+    stands_for="One send of a buffer that has 64 KiB.",
+    found_by=("servers.transcripts.replay[*large-value]",),
+)
 class PayloadCut(LmServer):
     """Sends the first 64 KiB of a payload."""
 
@@ -202,7 +206,11 @@ def _as_asked(_: LmProfile, request: ServerRequest, out: Outgoing, __: Store) ->
     return replace(out, body=out.body[:asked]) if request.command == "GET" and asked > 0 else out
 
 
-@server_mutant("server-get-by-length", stands_for="The length of a GET taken for a limit.")
+@server_mutant(
+    "server-get-by-length",
+    stands_for="The length of a GET taken for a limit.",
+    found_by=("servers.transcripts.replay[*get-length-ignored]",),
+)
 class GetByLength(LmServer):
     """Sends no more than a GET has for its length."""
 
@@ -216,7 +224,11 @@ def _selecting(profile: LmProfile, request: ServerRequest, out: Outgoing, store:
     return _code(profile, 400)
 
 
-@server_mutant("server-get-by-description", stands_for="The dtype of a GET taken for part of what is asked for.")
+@server_mutant(
+    "server-get-by-description",
+    stands_for="The dtype of a GET taken for part of what is asked for.",
+    found_by=("servers.transcripts.replay[*get-description-ignored]",),
+)
 class GetByDescription(LmServer):
     """Misses a value whose dtype is another than the GET has."""
 
