@@ -146,6 +146,8 @@ class _Run:
 
     def __init__(self, pool: Pool, options: MutantOptions) -> None:
         listing = pool.listing
+        if "usage" in listing:
+            raise UsageError(listing["usage"])
         if listing["broken"]:
             raise NothingShown("\n".join(listing["broken"]))
         self.columns = [ExecutionColumn(**described) for described in listing["executions"]]

@@ -26,9 +26,10 @@ from harness.mutants.mutant import load_server_mutants
 from harness.plugin import ERROR, SECONDS, matrix_of
 from harness.runner import own_output
 from harness.targets import mocks_made_by
-from harness.usage import parse_targets
+from harness.usage import UsageError, parse_targets
 from mockserver.lm import LmServer
 from reports.record import CaseRecord
+from reports.verdict import ExitCode
 
 SERVED: Final = "reference"
 """The client of cases that judge a server: none takes part."""
@@ -37,7 +38,12 @@ SERVED: Final = "reference"
 def main(words: Sequence[str]) -> int:
     """The program: the targets that clients meet, then arguments of pytest, whose targets are all there are."""
     with own_output() as output, os.fdopen(os.dup(0), "rb") as tasks:
-        return bare_pytest(words[1:], MutantWorker(parse_targets(words[0]), tasks, output))
+        worker = MutantWorker(parse_targets(words[0]), tasks, output)
+        try:
+            return bare_pytest(words[1:], worker)
+        except UsageError as error:
+            worker.say({"usage": str(error)})
+            return int(ExitCode.USAGE)
 
 
 class MutantWorker:
@@ -59,10 +65,10 @@ class MutantWorker:
     def pytest_runtestloop(self, session: pytest.Session) -> bool:
         """Execute what is asked for, until nothing more is."""
         items = [item for item in session.items if self._takes_part(item)]
-        self._say({"executions": [_described(item) for item in items], "broken": self._broken})
+        self.say({"executions": [_described(item) for item in items], "broken": self._broken})
         for line in self._tasks:
             self._perform(items, matrix_of(session.config), json.loads(line))
-            self._say({"done": True})
+            self.say({"done": True})
         return True
 
     @pytest.hookimpl(trylast=True)
@@ -102,13 +108,13 @@ class MutantWorker:
             del item.stash[ERROR]
         item.stash[SECONDS] = 0.0
         self._record = None
-        self._say({"begins": number})
+        self.say({"begins": number})
         with _surroundings(matrix, cell, spec.judges == "server", server):
             item.config.hook.pytest_runtest_protocol(item=item, nextitem=None)
         record = self._record
         assert record is not None
         killed = task["mutant"] is not None and kills(item.stash.get(ERROR, None), spec, task["side"])
-        self._say(
+        self.say(
             {
                 "execution": number,
                 "verdict": record.verdict.value,
@@ -119,7 +125,8 @@ class MutantWorker:
         )
         return killed
 
-    def _say(self, line: dict[str, Any]) -> None:
+    def say(self, line: dict[str, Any]) -> None:
+        """Tell whoever started this process."""
         self._output.write(json.dumps(line, ensure_ascii=True, separators=(",", ":")) + "\n")
         self._output.flush()
 

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from harness.mutants.mutant import server_mutant
+from mockserver.endings import Ending
 from mockserver.faults.outgoing import Outgoing
 from mockserver.lm import LmServer
 from mockserver.lm.replies import Replies
@@ -29,6 +30,11 @@ def other_replies(change: Change) -> type[Replies]:
             return change(self._profile, request, super().answer(request, store), store)
 
     return Other
+
+
+def _and_closes(out: Outgoing) -> Outgoing:
+    """The same, and the end of the connection: whoever waits for more need not wait long."""
+    return replace(out, last="close", ending=Ending("no data", "that is all"))
 
 
 def _header(profile: LmProfile, outgoing: Outgoing, name: str, value: int) -> Outgoing:
@@ -143,7 +149,7 @@ class TrailingByte(LmServer):
 
 
 def _cut_to_64k(_: LmProfile, __: ServerRequest, out: Outgoing, ___: Store) -> Outgoing:
-    return replace(out, body=out.body[: 1 << 16])
+    return _and_closes(replace(out, body=out.body[: 1 << 16])) if len(out.body) > 1 << 16 else out
 
 
 @server_mutant(
@@ -152,7 +158,7 @@ def _cut_to_64k(_: LmProfile, __: ServerRequest, out: Outgoing, ___: Store) -> O
     found_by=("servers.transcripts.replay[*large-value]",),
 )
 class PayloadCut(LmServer):
-    """Sends the first 64 KiB of a payload."""
+    """Sends the first 64 KiB of a payload, and closes."""
 
     replies_class = other_replies(_cut_to_64k)
 
@@ -203,7 +209,7 @@ class LengthOfWhatItHas(LmServer):
 
 def _as_asked(_: LmProfile, request: ServerRequest, out: Outgoing, __: Store) -> Outgoing:
     asked = request.about.length
-    return replace(out, body=out.body[:asked]) if request.command == "GET" and asked > 0 else out
+    return _and_closes(replace(out, body=out.body[:asked])) if request.command == "GET" and 0 < asked < len(out.body) else out
 
 
 @server_mutant(
@@ -212,7 +218,7 @@ def _as_asked(_: LmProfile, request: ServerRequest, out: Outgoing, __: Store) ->
     found_by=("servers.transcripts.replay[*get-length-ignored]",),
 )
 class GetByLength(LmServer):
-    """Sends no more than a GET has for its length."""
+    """Sends no more than a GET has for its length, and closes."""
 
     replies_class = other_replies(_as_asked)
 
@@ -221,7 +227,7 @@ def _selecting(profile: LmProfile, request: ServerRequest, out: Outgoing, store:
     value = store.get(request.key)
     if request.command != "GET" or value is None or request.about.dtype in {value.about.dtype, "float16"}:
         return out
-    return _code(profile, 400)
+    return _and_closes(_code(profile, 400))
 
 
 @server_mutant(
@@ -230,6 +236,6 @@ def _selecting(profile: LmProfile, request: ServerRequest, out: Outgoing, store:
     found_by=("servers.transcripts.replay[*get-description-ignored]",),
 )
 class GetByDescription(LmServer):
-    """Misses a value whose dtype is another than the GET has."""
+    """Misses a value whose dtype is another than the GET has, and closes."""
 
     replies_class = other_replies(_selecting)

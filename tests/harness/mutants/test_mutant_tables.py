@@ -53,12 +53,9 @@ def test_a_mutant_is_another_class_with_something_of_its_own(found):
 
 def test_the_cases_that_find_a_mutant_exist():
     names = {case.name for case in collect_cases(lmcache="all", target="fixtures,mock,live", only=())}
-    stale = [
-        (found.name, pattern)
-        for found in ALL
-        for pattern in found.found_by
-        if not any(matches(pattern.partition("[")[0], name) for name in names)
-    ]
+    patterns = [(found.name, pattern) for found in ALL for pattern in found.found_by]
+    cases = {pattern: pattern.partition("[")[0] for _, pattern in patterns}
+    stale = [(who, pattern) for who, pattern in patterns if not any(matches(cases[pattern], name) for name in names)]
     assert stale == []
 
 
