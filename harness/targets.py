@@ -39,7 +39,7 @@ class Server:
         self.mock.set_faults(parse_plan(faults) if faults else NO_FAULTS)
 
     def forget(self) -> None:
-        """Begin afresh, between two of thousands of examples: empty the store and the journal of a mock. A live server keeps all."""
+        """Empty the store and the journal of a mock, between two of thousands of examples; a live server keeps all."""
         if self.mock is not None:
             self.mock.store.clear()
             self.mock.journal.forget()
