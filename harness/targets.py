@@ -38,6 +38,12 @@ class Server:
             raise LookupError("a live server takes no faults; the case must run on the mock only")
         self.mock.set_faults(parse_plan(faults) if faults else NO_FAULTS)
 
+    def forget(self) -> None:
+        """Empty the store and the journal of a mock, between two of thousands of examples; a live server keeps all."""
+        if self.mock is not None:
+            self.mock.store.clear()
+            self.mock.journal.forget()
+
     def stop(self) -> None:
         """Stop the mock, as a crash would."""
         if self.mock is None:

@@ -181,6 +181,15 @@ class Journal:
                 raise TimeoutError(f"nothing that was waited for happened within {timeout} s; {self._summary()}")
             return answer
 
+    def forget(self) -> None:
+        """Drop what is over: exchanges that are done and connections that have ended. The counts go on."""
+        with self._changed:
+            self._exchanges = deque((exchange for exchange in self._exchanges if not exchange.done), self._max_exchanges)
+            self._closed.clear()
+        with self._retaining:
+            self._retained.clear()
+            self._retained_bytes = 0
+
     def _retain(self, payload: SeenPayload) -> list[SeenPayload]:
         dropped = []
         with self._retaining:

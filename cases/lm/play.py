@@ -98,9 +98,10 @@ class Play:
             raise kept_as(failure, self._profile, {"outcome": ["as stored"], "program": list(self.steps)}) from None
 
     def end(self) -> None:
-        """Close the connections; whatever goes wrong here belongs to no step."""
+        """Close the connections and empty the mock; whatever goes wrong here belongs to no step."""
         for name in self._connections.values():
             self._client.call("close", connection=name)
+        self._server.forget()
 
     def _put(self, step: Step) -> None:
         connection, value = self._connection(step), self._value(step["value"])
