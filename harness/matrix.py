@@ -193,7 +193,7 @@ class Matrix:
             raise pytest.UsageError(str(error)) from None
         results = config.getoption("--results")
         return cls(
-            patience=Patience(deadline),
+            patience=Patience(deadline, start),
             spec=config.getoption("--client"),
             releases=releases,
             targets=targets,
