@@ -294,7 +294,7 @@ class _UnsignedPrefix(OtherChain):
 @mutant(
     "chain-of-unsigned-hashes",
     stands_for="Python's hash kept in a uint64_t: negative ones are hashed again as other numbers.",
-    releases="0.3.3 and later",
+    releases="0.4.1 and later",
     found_by=KEYS,
 )
 class UnsignedPrefix(ReferenceClient):
