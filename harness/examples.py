@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import gc
 import hashlib
 import time
 from collections.abc import Callable
@@ -20,6 +21,9 @@ DERANDOMIZED: Final = 0
 """The seed of every run that names none: the same examples each time."""
 SHRINKING: Final = 20.0
 """Seconds for making a failing example smaller; each try may cost a timeout."""
+
+SET_ASIDE: Final = 250
+"""After so many examples what they left is taken out of the reach of the garbage collector, until the property is tried."""
 
 
 class _Enough(BaseException):
@@ -91,11 +95,16 @@ class Examples:
 
 
 class _Guard:
-    """Ends the search for a smaller example where going on is senseless or takes too long."""
+    """Ends the search for a smaller example where going on is senseless or takes too long.
+
+    It also keeps pauses short: hypothesis remembers every example, and a garbage collection that looks through ten thousand of
+    them stops client and mock for seconds on a busy machine, which looks like a hang. What was looked through once is set aside.
+    """
 
     def __init__(self) -> None:
         self._failure: BaseException | None = None
         self._until = 0.0
+        self._count = 0
 
     def around(self, test: Callable[..., Any]) -> Callable[..., Any]:
         """The function that gets each example."""
@@ -104,6 +113,10 @@ class _Guard:
         def guarded(*args: Any, **members: Any) -> Any:
             if self._failure is not None and time.monotonic() > self._until:
                 raise _Enough
+            self._count += 1
+            if self._count % SET_ASIDE == 0:
+                gc.collect()
+                gc.freeze()
             try:
                 return test(*args, **members)
             except (ClientFailure, UnsupportedByClient, TargetUnavailable) as ended:
@@ -130,5 +143,7 @@ class _Guard:
                 if self._failure is None:
                     raise
                 raise self._failure from None
+            finally:
+                gc.unfreeze()
 
         return check
