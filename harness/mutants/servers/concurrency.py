@@ -37,7 +37,7 @@ class _LockedStore(Session):
 
 
 @server_mutant(
-    "put-holds-the-lock",
+    "server-put-holds-the-lock",
     stands_for="a lock around the whole of a PUT: one engine that stops in the middle of a payload stops all others.",
     found_by=("servers.concurrency.last-to-end-wins", "servers.concurrency.slow-peers-hold-up-nobody"),
 )
@@ -62,7 +62,7 @@ class _LockedReplies(Session):
 
 
 @server_mutant(
-    "get-holds-the-lock",
+    "server-get-holds-the-lock",
     stands_for="a lock around the whole of a GET: one engine that does not read its value stops all others.",
     found_by=("servers.concurrency.slow-peers-hold-up-nobody",),
 )
@@ -88,7 +88,7 @@ class _VisibleAtOnce(Session):
 
 
 @server_mutant(
-    "value-visible-while-it-arrives",
+    "server-value-visible-while-it-arrives",
     stands_for="memory that is entered into the index when it is allocated, and filled from the socket afterwards.",
     found_by=("servers.concurrency.old-value-until-the-last-byte",),
 )
@@ -131,7 +131,7 @@ class _TellsOfBeginnings(Session):
 
 
 @server_mutant(
-    "last-to-begin-wins",
+    "server-last-to-begin-wins",
     stands_for="versions that are given out when a request arrives, and not when its value is whole.",
     found_by=("servers.concurrency.last-to-end-wins",),
 )
@@ -162,7 +162,7 @@ class _ShortOnesFirst(Session):
 
 
 @server_mutant(
-    "pipelined-replies-out-of-order",
+    "server-pipelined-replies-out-of-order",
     stands_for="requests of one connection that are given to a pool of workers, each of which replies when it is done.",
     found_by=("servers.concurrency.pipelined",),
 )
@@ -186,7 +186,7 @@ class _LooksTwice(Replies):
 
 
 @server_mutant(
-    "get-looks-twice",
+    "server-get-looks-twice",
     stands_for="a lock that is taken once for the length and once more for the bytes.",
     found_by=("servers.concurrency.whole-values",),
 )
@@ -207,7 +207,7 @@ class _KeepsDescriptor(Session):
 
 
 @server_mutant(
-    "descriptor-for-each-connection-stays",
+    "server-descriptor-for-each-connection-stays",
     stands_for="a file, a pipe or an event that belongs to a connection and is forgotten when it ends.",
     found_by=("servers.concurrency.churn",),
 )
@@ -234,7 +234,7 @@ class _LeavesThread(Session):
 
 
 @server_mutant(
-    "thread-for-each-connection-stays-in-the-server",
+    "server-thread-for-each-connection-stays",
     stands_for="a second thread for each connection, to send or to watch, that nobody tells of its end.",
     found_by=("servers.concurrency.churn",),
 )
@@ -261,7 +261,7 @@ class _Full(Session):
 
 
 @server_mutant(
-    "128-connections",
+    "server-has-128-connections",
     stands_for="a pool of workers, one for each connection, with a fixed number of them.",
     found_by=("servers.concurrency.crowd",),
 )
