@@ -38,7 +38,7 @@ class _LockedStore(Session):
 
 @server_mutant(
     "server-put-holds-the-lock",
-    stands_for="a lock around the whole of a PUT: one engine that stops in the middle of a payload stops all others.",
+    stands_for="A lock around the whole of a PUT: one engine that stops in the middle of a payload stops all others.",
     found_by=("servers.concurrency.last-to-end-wins", "servers.concurrency.slow-peers-hold-up-nobody"),
 )
 class PutHoldsTheLock(LmServer):
@@ -63,7 +63,7 @@ class _LockedReplies(Session):
 
 @server_mutant(
     "server-get-holds-the-lock",
-    stands_for="a lock around the whole of a GET: one engine that does not read its value stops all others.",
+    stands_for="A lock around the whole of a GET: one engine that does not read its value stops all others.",
     found_by=("servers.concurrency.slow-peers-hold-up-nobody",),
 )
 class GetHoldsTheLock(LmServer):
@@ -89,7 +89,7 @@ class _VisibleAtOnce(Session):
 
 @server_mutant(
     "server-value-visible-while-it-arrives",
-    stands_for="memory that is entered into the index when it is allocated, and filled from the socket afterwards.",
+    stands_for="Memory that is entered into the index when it is allocated, and filled from the socket afterwards.",
     found_by=("servers.concurrency.old-value-until-the-last-byte",),
 )
 class VisibleWhileItArrives(LmServer):
@@ -132,7 +132,7 @@ class _TellsOfBeginnings(Session):
 
 @server_mutant(
     "server-last-to-begin-wins",
-    stands_for="versions that are given out when a request arrives, and not when its value is whole.",
+    stands_for="Versions that are given out when a request arrives, and not when its value is whole.",
     found_by=("servers.concurrency.last-to-end-wins",),
 )
 class LastToBeginWins(LmServer):
@@ -163,7 +163,7 @@ class _ShortOnesFirst(Session):
 
 @server_mutant(
     "server-pipelined-replies-out-of-order",
-    stands_for="requests of one connection that are given to a pool of workers, each of which replies when it is done.",
+    stands_for="Requests of one connection that are given to a pool of workers, each of which replies when it is done.",
     found_by=("servers.concurrency.pipelined",),
 )
 class ShortOnesFirst(LmServer):
@@ -187,7 +187,7 @@ class _LooksTwice(Replies):
 
 @server_mutant(
     "server-get-looks-twice",
-    stands_for="a lock that is taken once for the length and once more for the bytes.",
+    stands_for="A lock that is taken once for the length and once more for the bytes.",
     found_by=("servers.concurrency.whole-values",),
 )
 class LooksTwice(LmServer):
@@ -208,7 +208,7 @@ class _KeepsDescriptor(Session):
 
 @server_mutant(
     "server-descriptor-for-each-connection-stays",
-    stands_for="a file, a pipe or an event that belongs to a connection and is forgotten when it ends.",
+    stands_for="A file, a pipe or an event that belongs to a connection and is forgotten when it ends.",
     found_by=("servers.concurrency.churn",),
 )
 class KeepsDescriptors(LmServer):
@@ -235,7 +235,7 @@ class _LeavesThread(Session):
 
 @server_mutant(
     "server-thread-for-each-connection-stays",
-    stands_for="a second thread for each connection, to send or to watch, that nobody tells of its end.",
+    stands_for="A second thread for each connection, to send or to watch, that nobody tells of its end.",
     found_by=("servers.concurrency.churn",),
 )
 class LeavesThreads(LmServer):
@@ -262,7 +262,7 @@ class _Full(Session):
 
 @server_mutant(
     "server-has-128-connections",
-    stands_for="a pool of workers, one for each connection, with a fixed number of them.",
+    stands_for="A pool of workers, one for each connection, with a fixed number of them.",
     found_by=("servers.concurrency.crowd",),
 )
 class Full(LmServer):
