@@ -17,8 +17,6 @@ if TYPE_CHECKING:
     from hypothesis import settings
     from hypothesis.stateful import RuleBasedStateMachine
 
-DERANDOMIZED: Final = 0
-"""The seed of every run that names none: the same examples each time."""
 SHRINKING: Final = 20.0
 """Seconds for making a failing example smaller; each try may cost a timeout."""
 

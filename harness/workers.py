@@ -129,8 +129,8 @@ class _Worker:
         self.asked: float | None = None
         """When it was asked for one, if none came since."""
         self.stuck = False
-        self._doing = tempfile.TemporaryFile()  # noqa: SIM115  # closed with the worker
         """It was killed because none came."""
+        self._doing = tempfile.TemporaryFile()  # noqa: SIM115  # closed with the worker
         self._unread = b""
         self._last_words = tempfile.TemporaryFile()  # noqa: SIM115  # closed with the worker
         theirs_in, self._numbers = os.pipe()

@@ -270,7 +270,7 @@ def arrives(judge: Judge, server: Server, ended: int) -> None:
         )
     except TimeoutError:
         judge.fail(
-            "put said that it was done, but it had used a connection that the server had ended: the value is lost",
+            "put said that it was done, but it had used a connection that the server had ended, where values get lost",
             cite="LM-CONN-002",
             conformant_answer="ok over a new connection, or error connection",
         )

@@ -31,7 +31,8 @@ def command(
     target: Annotated[
         str,
         typer.Option(
-            "--target", help="What defective clients meet, any of fixtures,mock,live. Defective servers meet every case."
+            "--target",
+            help="What defective clients meet, any of fixtures,mock,live. Defective servers meet all that judge servers.",
         ),
     ] = "fixtures,mock",
     only_mutant: Annotated[

@@ -45,10 +45,10 @@ class ExpectationsFile:
         said = []
         unwritten = [entry.number for entry in self.entries if entry.reason.upper().startswith(TODO)]
         if unwritten:
-            said.append(f"{self.path}: {_numbers(unwritten)} still begin with {TODO} as reason; say why the client fails")
+            said.append(f"{self.path}: the reason of {_numbers(unwritten)} is still {TODO}; say why the client fails")
         untold = [entry.number for entry in self.entries if entry.issue is None]
         if untold:
-            said.append(f"{self.path}: {_numbers(untold)} name no issue; a link shows whether somebody is at work on it")
+            said.append(f"{self.path}: no issue is named in {_numbers(untold)}; a link shows whether somebody is at work on it")
         return said
 
 

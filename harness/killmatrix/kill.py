@@ -5,8 +5,8 @@ from __future__ import annotations
 from harness.case import CaseSpec
 from harness.client import ClientHang
 from harness.failure import CaseFailure, LiveServerFailure, MockDriftFailure
-from harness.mutants.mutant import Side
 from harness.verdicts import inner
+from reports.mutants.model import Side
 
 BOUNDED_WAITS = "LM-CONN-001"
 """A case that cites this requirement asserts that a call comes back, so that a hang is its finding."""

@@ -14,6 +14,7 @@ from harness.killmatrix.pool import Line, Pool, Work, WorkerLost
 from harness.killmatrix.schedule import Baseline, Candidate, Schedule, Task, meeting_of
 from harness.mutants.mutant import Mutant, ServerMutant, load_mutants, load_server_mutants
 from harness.patterns import matches
+from harness.plugin import EXAMPLES
 from harness.usage import UsageError, parse_effort, parse_releases, parse_targets
 from harness.version import TOOL_VERSION
 from harness.workers import default_jobs
@@ -24,8 +25,6 @@ from wire.release import Release
 
 DEADLINE: Final = 3.0
 """Seconds after which a silent mutant hangs; no conformant client needs as long."""
-EXAMPLES: Final = 40
-"""Examples of each property, as many as a run has."""
 
 AnyMutant = Mutant | ServerMutant
 

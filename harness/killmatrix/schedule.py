@@ -11,8 +11,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from harness.mutants.mutant import Side
-from reports.mutants.model import ExecutionColumn, Meeting, Mode
+from reports.mutants.model import ExecutionColumn, Meeting, Mode, Side
+from reports.verdict import Verdict
 
 PATIENCE: Final = 60.0
 """Seconds that one mutant may take in one go of a covering run, and an execution in all, before it is left as it is."""
@@ -202,8 +202,6 @@ class Schedule:
 
 def meeting_of(task: Task, execution: ExecutionColumn, line: Mapping[str, object]) -> Meeting:
     """What a worker says of one execution."""
-    from reports.verdict import Verdict
-
     return Meeting(
         mutant=task.candidate.name,
         execution=execution.id,

@@ -31,7 +31,7 @@ class _TwoLocks(LmConnection):
 
 @mutant(
     "lock-let-go-before-the-payload",
-    stands_for="the real client, which takes its lock once for the header of a reply and once more for the payload.",
+    stands_for="The real client, which takes its lock once for the header of a reply and once more for the payload.",
     found_by=("lm.concurrency.requests-on-one-connection", "lm.concurrency.replies-in-segments"),
 )
 class LetsGoBeforeThePayload(ReferenceClient):
@@ -85,7 +85,7 @@ class _ReadByWhoeverComes(LmConnection):
 
 @mutant(
     "replies-read-by-whoever-comes-first",
-    stands_for="pipelining with one lock for sending and one for reading: who sends first need not be the first to read.",
+    stands_for="Pipelining with one lock for sending and one for reading: who sends first need not be the first to read.",
     found_by=("lm.concurrency.requests-on-one-connection", "lm.concurrency.replies-in-segments"),
 )
 class ReadByWhoeverComesFirst(ReferenceClient):
@@ -111,7 +111,7 @@ class _OneReceiveBuffer(LmConnection):
 
 @mutant(
     "one-receive-buffer",
-    stands_for="a staging buffer, pinned once for the whole process, that each connection copies its payloads out of.",
+    stands_for="A staging buffer, pinned once for the whole process, that each connection copies its payloads out of.",
     found_by=("lm.concurrency.requests-on-many-connections", "lm.concurrency.replies-in-segments"),
 )
 class OneReceiveBuffer(ReferenceClient):
@@ -138,7 +138,7 @@ class _OneSendBuffer(LmConnection):
 
 @mutant(
     "one-send-buffer",
-    stands_for="a staging buffer, pinned once for the whole process, in which each connection puts its requests together.",
+    stands_for="A staging buffer, pinned once for the whole process, in which each connection puts its requests together.",
     found_by=("lm.concurrency.last-writer-wins", "lm.concurrency.requests-on-many-connections"),
 )
 class OneSendBuffer(ReferenceClient):
@@ -149,7 +149,7 @@ class OneSendBuffer(ReferenceClient):
 
 @mutant(
     "one-lock-for-all-connections",
-    stands_for="a lock that belongs to the client and not to its connections: one silent server stops the whole engine.",
+    stands_for="A lock that belongs to the client and not to its connections: one silent server stops the whole engine.",
     found_by=("lm.concurrency.stalled-request-holds-up-no-other",),
 )
 class OneLockForAll(ReferenceClient):
@@ -173,7 +173,7 @@ class OneLockForAll(ReferenceClient):
 
 @mutant(
     "gives-back-what-it-put",
-    stands_for="a local cache in front of the remote one, which never hears that another engine overwrote a value.",
+    stands_for="A local cache in front of the remote one, which never hears that another engine overwrote a value.",
     found_by=("lm.concurrency.overwritten-meanwhile",),
 )
 class GivesBackWhatItPut(ReferenceClient):
@@ -200,7 +200,7 @@ class GivesBackWhatItPut(ReferenceClient):
 
 @mutant(
     "connection-remembers-its-puts",
-    stands_for="write-back buffers of each connection, in which a get looks first: after a put of somebody else they are wrong.",
+    stands_for="Write-back buffers of each connection, in which a get looks first: after a put of somebody else they are wrong.",
     found_by=("lm.concurrency.last-writer-wins",),
 )
 class RemembersItsPuts(ReferenceClient):
@@ -227,7 +227,7 @@ class RemembersItsPuts(ReferenceClient):
 
 @mutant(
     "a-hundred-connections",
-    stands_for="a table of connections with a fixed number of places.",
+    stands_for="A table of connections with a fixed number of places.",
     found_by=("lm.concurrency.crowd",),
 )
 class AHundredConnections(ReferenceClient):
@@ -255,7 +255,7 @@ class _NeverClosed(LmConnection):
 
 @mutant(
     "closed-connections-keep-their-descriptor",
-    stands_for="shutdown without close, as where an error path or a second owner of the socket is forgotten.",
+    stands_for="Shutdown without close, as where an error path or a second owner of the socket is forgotten.",
     found_by=("lm.concurrency.churn", "lm.concurrency.crowd"),
 )
 class KeepsDescriptors(ReferenceClient):
@@ -273,7 +273,7 @@ class KeepsDescriptors(ReferenceClient):
 
 @mutant(
     "closed-connections-stay-open",
-    stands_for="a pool that takes a closed connection back and never gives it to anybody again.",
+    stands_for="A pool that takes a closed connection back and never gives it to anybody again.",
     found_by=("lm.concurrency.churn", "lm.connection.closed-connections-are-released"),
 )
 class StaysOpen(ReferenceClient):
@@ -299,7 +299,7 @@ class StaysOpen(ReferenceClient):
 
 @mutant(
     "thread-for-each-connection-stays",
-    stands_for="a thread that watches a connection, and that nobody tells of its end.",
+    stands_for="A thread that watches a connection, and that nobody tells of its end.",
     found_by=("lm.concurrency.churn", "lm.concurrency.crowd"),
 )
 class LeavesThreads(ReferenceClient):
@@ -334,7 +334,7 @@ class _OneAtATime(LmConnection):
 
 @mutant(
     "fails-while-others-are-under-way",
-    stands_for="a connection that is for one thread only, in a client that says it is for many.",
+    stands_for="A connection that is for one thread only, in a client that says it is for many.",
     found_by=("lm.concurrency.requests-on-one-connection",),
 )
 class FailsWhileBusy(ReferenceClient):

@@ -25,7 +25,7 @@ def _axes(payload: bytes, shape: Sequence[int]) -> NDArray[np.uint8]:
 
 @mutant(
     "values-packed-before-keys",
-    stands_for="an engine that keeps [layers, 2, ...] with V first, packed without a look at which is which.",
+    stands_for="An engine that keeps [layers, 2, ...] with V first, packed without a look at which is which.",
 )
 class PacksValuesFirst(ReferenceClient):
     """Packs V of all layers before K of all layers."""
@@ -40,7 +40,7 @@ class PacksValuesFirst(ReferenceClient):
 
 @mutant(
     "values-before-keys-both-ways",
-    stands_for="the same mistake made twice: a round trip through the own code is right, everybody else reads K as V.",
+    stands_for="The same mistake made twice: a round trip through the own code is right, everybody else reads K as V.",
 )
 class SwapsBothWays(PacksValuesFirst):
     """Packs V before K, and unpacks it so."""
@@ -67,7 +67,7 @@ class PacksTokensBeforeLayers(ReferenceClient):
         return {**packed, "bytes": _axes(packed["bytes"], packed["shape"]).swapaxes(1, 2).tobytes()}
 
 
-@mutant("slots-off-by-one", stands_for="slots counted from 1, or the slot of the next token taken for that of this one.")
+@mutant("slots-off-by-one", stands_for="Slots counted from 1, or the slot of the next token taken for that of this one.")
 class UnpacksOneSlotTooLate(ReferenceClient):
     """Unpacks each token into the slot behind its own."""
 
@@ -78,7 +78,7 @@ class UnpacksOneSlotTooLate(ReferenceClient):
 
 
 @mutant(
-    "slots-sorted", stands_for="a copy block by block in the order of memory, which is that of the tokens only in a fresh engine."
+    "slots-sorted", stands_for="A copy block by block in the order of memory, which is that of the tokens only in a fresh engine."
 )
 class SortsSlots(ReferenceClient):
     """Unpacks tokens into their slots in ascending order."""
@@ -88,7 +88,7 @@ class SortsSlots(ReferenceClient):
         return super().unpack_layout(slots=sorted(slots), **args)
 
 
-@mutant("last-token-not-copied", stands_for="a loop to n - 1, or a length in full vectors of 16 bytes without the rest.")
+@mutant("last-token-not-copied", stands_for="A loop to n - 1, or a length in full vectors of 16 bytes without the rest.")
 class LosesTheLastToken(ReferenceClient):
     """Unpacks a chunk without its last token."""
 
@@ -118,7 +118,7 @@ class RoundsToBrainFloat(ReferenceClient):
 
 @mutant(
     "latent-taken-for-two-planes",
-    stands_for="one code path for all formats, which splits each latent vector into a key and a value.",
+    stands_for="One code path for all formats, which splits each latent vector into a key and a value.",
 )
 class SplitsLatentVectors(ReferenceClient):
     """Packs the first halves of all latent vectors before the second halves, as if they were K and V."""
@@ -133,7 +133,7 @@ class SplitsLatentVectors(ReferenceClient):
         return {**packed, "bytes": vectors[..., :half].tobytes() + vectors[..., half:].tobytes()}
 
 
-@mutant("second-put-dropped", stands_for="deduplication by key: what is known to be stored is not stored again.")
+@mutant("second-put-dropped", stands_for="Deduplication by key: what is known to be stored is not stored again.")
 class StoresOnce(ReferenceClient):
     """Does not store under a key under which it has stored before."""
 
@@ -149,7 +149,7 @@ class StoresOnce(ReferenceClient):
         return super().put(key=key, **args)
 
 
-@mutant("first-value-cached", stands_for="a cache in front of the server that nobody ever invalidates.")
+@mutant("first-value-cached", stands_for="A cache in front of the server that nobody ever invalidates.")
 class CachesWhatItGot(ReferenceClient):
     """Gives back what it got first under a key."""
 
@@ -165,7 +165,7 @@ class CachesWhatItGot(ReferenceClient):
         return self._got[asked]
 
 
-@mutant("chunks-not-chained", stands_for="a hash of the tokens of the chunk alone: right for the first chunk of every prompt.")
+@mutant("chunks-not-chained", stands_for="A hash of the tokens of the chunk alone: right for the first chunk of every prompt.")
 class HashesChunksAlone(ReferenceClient):
     """Names each chunk as if nothing stood before it."""
 
@@ -178,7 +178,7 @@ class HashesChunksAlone(ReferenceClient):
         return answer
 
 
-@mutant("keys-in-reverse", stands_for="keys collected from the end of the chain, or popped from a stack.")
+@mutant("keys-in-reverse", stands_for="Keys collected from the end of the chain, or popped from a stack.")
 class ReversesKeys(ReferenceClient):
     """Gives the last chunk the key of the first."""
 
@@ -189,7 +189,7 @@ class ReversesKeys(ReferenceClient):
         return {"chunks": [{**chunk, "key": key} for chunk, key in zip(chunks, keys, strict=True)]}
 
 
-@mutant("exist-always-true", stands_for="success taken from the arrival of a reply and not from its code.")
+@mutant("exist-always-true", stands_for="Success taken from the arrival of a reply and not from its code.")
 class FindsEverything(ReferenceClient):
     """Says of every key that the server has it."""
 
@@ -199,7 +199,7 @@ class FindsEverything(ReferenceClient):
         return {"exists": True}
 
 
-@mutant("miss-gives-the-last-value", stands_for="a receive buffer that is used again, and a miss that is not looked at.")
+@mutant("miss-gives-the-last-value", stands_for="A receive buffer that is used again, and a miss that is not looked at.")
 class MissesWithOldBytes(ReferenceClient):
     """Answers a miss with the value of the last hit."""
 
@@ -218,7 +218,7 @@ class MissesWithOldBytes(ReferenceClient):
 
 
 @mutant(
-    "key-depends-on-the-process", stands_for="a key that goes through hash() of a text, which every Python process salts anew."
+    "key-depends-on-the-process", stands_for="A key that goes through hash() of a text, which every Python process salts anew."
 )
 class SaltsKeys(ReferenceClient):
     """Makes keys that hold in its own process only."""
@@ -229,7 +229,7 @@ class SaltsKeys(ReferenceClient):
 
 
 @mutant(
-    "chunk-hash-of-a-few-tokens", stands_for="a hash that takes a fixed number of tokens to be fast, and finds half of a chunk."
+    "chunk-hash-of-a-few-tokens", stands_for="A hash that takes a fixed number of tokens to be fast, and finds half of a chunk."
 )
 class HashesFirstTokens(ReferenceClient):
     """Names a chunk by its first four tokens and those of the chunks before it."""
@@ -243,7 +243,7 @@ class HashesFirstTokens(ReferenceClient):
         return {"chunks": [{**chunk, "key": found["key"]} for chunk, found in zip(whole, keys, strict=False)]}
 
 
-@mutant("knows-only-its-own-puts", stands_for="an index of what is stored, kept in the client that stored it.")
+@mutant("knows-only-its-own-puts", stands_for="An index of what is stored, kept in the client that stored it.")
 class KnowsItsOwnPuts(ReferenceClient):
     """Says of every key under which it has not stored that the server lacks it."""
 

@@ -240,7 +240,7 @@ class _WithoutSign(LmConnection):
 @mutant(
     "length-without-its-sign",
     stands_for="A length that is masked with 0x7fffffff to make it safe to allocate.",
-    found_by=("lm.misbehaviour.flipped-bit*sign-of-length]",),
+    found_by=("lm.misbehaviour.flipped-bit[*-sign-of-length]",),
 )
 class MasksTheLength(ReferenceClient):
     """Reads the length of a reply without its sign bit."""

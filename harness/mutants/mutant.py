@@ -9,15 +9,15 @@ import pkgutil
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Final, Literal, TypeVar
+from typing import Final, TypeVar
 
 import harness.mutants as package
 from harness.client import ClientUnavailable
 from harness.reference.lm import ReferenceClient
 from mockserver.lm import LmServer
+from reports.mutants.model import Side
 from wire.release import ReleaseRange
 
-Side = Literal["client", "server"]
 Defective = TypeVar("Defective", bound=type[ReferenceClient])
 DefectiveServer = TypeVar("DefectiveServer", bound=type[LmServer])
 

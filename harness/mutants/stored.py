@@ -17,7 +17,7 @@ Answer = dict[str, Any]
 
 @mutant(
     "layer-added-to-worker",
-    stands_for="a flat slot number in place of rank and layer: no single change shows that worker 0 layer 1 is worker 1 layer 0.",
+    stands_for="A flat slot number in place of rank and layer: no single change shows that worker 0 layer 1 is worker 1 layer 0.",
     releases="0.3.14 and later",
     found_by=("lm.pairwise.keys", "lm.counterexamples.program"),
 )
@@ -32,7 +32,7 @@ class AddsTheLayerToTheWorker(ReferenceClient):
 
 @mutant(
     "tags-mixed-into-the-hash",
-    stands_for="a cache salt that is combined with the chunk hash by xor, so that two tenants with swapped tags share entries.",
+    stands_for="A cache salt that is combined with the chunk hash by xor, so that two tenants with swapped tags share entries.",
     releases="0.3.6 and later",
     found_by=("lm.pairwise.keys", "lm.identity.tag-order"),
 )
@@ -51,7 +51,7 @@ class MixesTagsIntoTheHash(ReferenceClient):
 
 @mutant(
     "dtype-by-its-size",
-    stands_for="a check that the bytes fit the tensor, which float16 passes for bfloat16.",
+    stands_for="A check that the bytes fit the tensor, which float16 passes for bfloat16.",
     found_by=("lm.pairwise.descriptions", "lm.identity.reply-disagrees"),
 )
 class ComparesSizesOfDtypes(ReferenceClient):
@@ -64,7 +64,7 @@ class ComparesSizesOfDtypes(ReferenceClient):
 
 @mutant(
     "length-over-shape",
-    stands_for="a reader that allocates by the length of the header and never looks at the shape.",
+    stands_for="A reader that allocates by the length of the header and never looks at the shape.",
     found_by=("lm.pairwise.descriptions", "lm.identity.reply-disagrees"),
 )
 class TrustsTheLength(ReferenceClient):
@@ -77,7 +77,7 @@ class TrustsTheLength(ReferenceClient):
 
 @mutant(
     "cache-never-invalidated",
-    stands_for="a cache that only the process's own writes invalidate, though others write to the same server.",
+    stands_for="A cache that only the process's own writes invalidate, though others write to the same server.",
     found_by=("lm.machine.interleavings", "lm.counterexamples.program"),
 )
 class RemembersForGood(ReferenceClient):
@@ -102,7 +102,7 @@ class RemembersForGood(ReferenceClient):
 
 @mutant(
     "put-again-after-a-break",
-    stands_for="a retry queue: a PUT is never acknowledged, so the last one is sent again when a connection was renewed.",
+    stands_for="A retry queue: a PUT is never acknowledged, so the last one is sent again when a connection was renewed.",
     found_by=("lm.machine.interleavings", "lm.counterexamples.program"),
 )
 class RepeatsTheLastPut(ReferenceClient):
@@ -129,7 +129,7 @@ class RepeatsTheLastPut(ReferenceClient):
 
 @mutant(
     "code-by-its-low-byte",
-    stands_for="a code read into eight bits, or compared after a mask: 456 and 65736 end like 200.",
+    stands_for="A code read into eight bits, or compared after a mask: 456 and 65736 end like 200.",
     found_by=("lm.counterexamples.reply", "lm.fuzz.any-header"),
 )
 class ReadsOneByteOfTheCode(ReferenceClient):
@@ -151,7 +151,7 @@ class ReadsOneByteOfTheCode(ReferenceClient):
 
 @mutant(
     "remembers-the-last-reply",
-    stands_for="a receive buffer that is used again, and handed out when a reply breaks off because nobody looks at the count.",
+    stands_for="A receive buffer that is used again, and handed out when a reply breaks off because nobody looks at the count.",
     found_by=("lm.fuzz.any-reply", "lm.broken.truncated-payload"),
 )
 class GivesTheLastPayload(ReferenceClient):

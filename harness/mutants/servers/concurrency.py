@@ -37,8 +37,8 @@ class _LockedStore(Session):
 
 
 @server_mutant(
-    "put-holds-the-lock",
-    stands_for="a lock around the whole of a PUT: one engine that stops in the middle of a payload stops all others.",
+    "server-put-holds-the-lock",
+    stands_for="A lock around the whole of a PUT: one engine that stops in the middle of a payload stops all others.",
     found_by=("servers.concurrency.last-to-end-wins", "servers.concurrency.slow-peers-hold-up-nobody"),
 )
 class PutHoldsTheLock(LmServer):
@@ -62,8 +62,8 @@ class _LockedReplies(Session):
 
 
 @server_mutant(
-    "get-holds-the-lock",
-    stands_for="a lock around the whole of a GET: one engine that does not read its value stops all others.",
+    "server-get-holds-the-lock",
+    stands_for="A lock around the whole of a GET: one engine that does not read its value stops all others.",
     found_by=("servers.concurrency.slow-peers-hold-up-nobody",),
 )
 class GetHoldsTheLock(LmServer):
@@ -88,8 +88,8 @@ class _VisibleAtOnce(Session):
 
 
 @server_mutant(
-    "value-visible-while-it-arrives",
-    stands_for="memory that is entered into the index when it is allocated, and filled from the socket afterwards.",
+    "server-value-visible-while-it-arrives",
+    stands_for="Memory that is entered into the index when it is allocated, and filled from the socket afterwards.",
     found_by=("servers.concurrency.old-value-until-the-last-byte",),
 )
 class VisibleWhileItArrives(LmServer):
@@ -131,8 +131,8 @@ class _TellsOfBeginnings(Session):
 
 
 @server_mutant(
-    "last-to-begin-wins",
-    stands_for="versions that are given out when a request arrives, and not when its value is whole.",
+    "server-last-to-begin-wins",
+    stands_for="Versions that are given out when a request arrives, and not when its value is whole.",
     found_by=("servers.concurrency.last-to-end-wins",),
 )
 class LastToBeginWins(LmServer):
@@ -162,8 +162,8 @@ class _ShortOnesFirst(Session):
 
 
 @server_mutant(
-    "pipelined-replies-out-of-order",
-    stands_for="requests of one connection that are given to a pool of workers, each of which replies when it is done.",
+    "server-pipelined-replies-out-of-order",
+    stands_for="Requests of one connection that are given to a pool of workers, each of which replies when it is done.",
     found_by=("servers.concurrency.pipelined",),
 )
 class ShortOnesFirst(LmServer):
@@ -186,8 +186,8 @@ class _LooksTwice(Replies):
 
 
 @server_mutant(
-    "get-looks-twice",
-    stands_for="a lock that is taken once for the length and once more for the bytes.",
+    "server-get-looks-twice",
+    stands_for="A lock that is taken once for the length and once more for the bytes.",
     found_by=("servers.concurrency.whole-values",),
 )
 class LooksTwice(LmServer):
@@ -207,8 +207,8 @@ class _KeepsDescriptor(Session):
 
 
 @server_mutant(
-    "descriptor-for-each-connection-stays",
-    stands_for="a file, a pipe or an event that belongs to a connection and is forgotten when it ends.",
+    "server-descriptor-for-each-connection-stays",
+    stands_for="A file, a pipe or an event that belongs to a connection and is forgotten when it ends.",
     found_by=("servers.concurrency.churn",),
 )
 class KeepsDescriptors(LmServer):
@@ -234,8 +234,8 @@ class _LeavesThread(Session):
 
 
 @server_mutant(
-    "thread-for-each-connection-stays-in-the-server",
-    stands_for="a second thread for each connection, to send or to watch, that nobody tells of its end.",
+    "server-thread-for-each-connection-stays",
+    stands_for="A second thread for each connection, to send or to watch, that nobody tells of its end.",
     found_by=("servers.concurrency.churn",),
 )
 class LeavesThreads(LmServer):
@@ -261,8 +261,8 @@ class _Full(Session):
 
 
 @server_mutant(
-    "128-connections",
-    stands_for="a pool of workers, one for each connection, with a fixed number of them.",
+    "server-has-128-connections",
+    stands_for="A pool of workers, one for each connection, with a fixed number of them.",
     found_by=("servers.concurrency.crowd",),
 )
 class Full(LmServer):
