@@ -39,7 +39,7 @@ _DEFAULTS: Final[dict[str, Any]] = {
     "runtime": "venv",
     "results": None,
     "expectations": None,
-    "examples": EXAMPLES,
+    "examples": None,
     "seed": SEED,
     "properties": False,
     "deadline": DEADLINE,

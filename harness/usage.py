@@ -87,13 +87,13 @@ def parse_runtime(text: str) -> str:
     return text
 
 
-def parse_effort(examples: int, deadline: float) -> tuple[int, float]:
-    """Examples of each property, and seconds for each call.
+def parse_effort(examples: int | None, deadline: float) -> tuple[int | None, float]:
+    """Examples of each property, None where nobody asked for a number, and seconds for each call.
 
     Raises:
         UsageError: one of them is not positive.
     """
-    if examples < 1:
+    if examples is not None and examples < 1:
         raise UsageError(f"--examples {examples} would check nothing; give 1 or more")
     if not 0 < deadline < float("inf"):
         raise UsageError(f"--deadline {deadline:g} is no time to wait; give seconds, such as {DEADLINE:g}")

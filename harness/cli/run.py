@@ -47,7 +47,12 @@ def command(
     ] = None,
     runtime: options.Runtime = "venv",
     out: Annotated[Path, typer.Option("--out", help="Folder for results.jsonl and junit.xml.")] = DEFAULT_FOLDER,
-    examples: Annotated[int, typer.Option("--examples", min=1, help="Examples of each property.")] = EXAMPLES,
+    examples: Annotated[
+        int | None,
+        typer.Option(
+            "--examples", min=1, help=f"Examples of each property (default: {EXAMPLES}, fewer of those that take long)."
+        ),
+    ] = None,
     seed: Annotated[
         str,
         typer.Option(

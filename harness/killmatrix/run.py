@@ -14,7 +14,6 @@ from harness.killmatrix.pool import Line, Pool, Work, WorkerLost
 from harness.killmatrix.schedule import Baseline, Candidate, Schedule, Task, meeting_of
 from harness.mutants.mutant import Mutant, ServerMutant, load_mutants, load_server_mutants
 from harness.patterns import matches
-from harness.plugin import EXAMPLES
 from harness.usage import UsageError, parse_effort, parse_releases, parse_targets
 from harness.version import TOOL_VERSION
 from harness.workers import default_jobs
@@ -88,7 +87,7 @@ def run_mutants(options: MutantOptions, progress: Callable[[str], None]) -> Kill
     began = time.monotonic()
     releases = chosen_releases(options.lmcache)
     targets = parse_targets(options.target)
-    parse_effort(EXAMPLES, options.deadline)
+    parse_effort(None, options.deadline)
     mutants = selected(options.only_mutants)
     jobs = options.jobs or default_jobs()
     try:
@@ -121,7 +120,7 @@ def _arguments(options: MutantOptions, releases: Sequence[Release]) -> list[str]
     return [
         options.target,
         *("--lmcache", ",".join(map(str, releases)), "--target", "fixtures,mock,live"),
-        *("--examples", str(EXAMPLES), "--deadline", str(options.deadline)),
+        *("--deadline", str(options.deadline)),
         *(word for pattern in options.only for word in ("--only", pattern)),
     ]
 
