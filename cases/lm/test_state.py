@@ -115,7 +115,7 @@ def test_loaded_values_are_not_kept(client: Subject, judge: Judge, server: Serve
 
 @case("LM-STATE-004", targets=MOCK, needs=("connect", "exist"))
 def test_bye_ends_everything(client: Subject, judge: Judge, server: Server, keys: Keys) -> None:
-    """After bye the connections of a client are closed, and its process has ended with status 0."""
+    """After bye the connections of a client are closed, and its process, where it has one, has ended with status 0."""
     client.ok("exist", connection=client.connect(server), key=keys())
     client.ok("bye")
     status = client.exit_status
