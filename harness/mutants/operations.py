@@ -50,7 +50,7 @@ class StoresTwice(ReferenceClient):
 
 @mutant(
     "get-asks-first-whether-it-is-there",
-    stands_for="The lookup that lmcache makes before it loads, moved into the client: two round trips, and two answers that may differ.",
+    stands_for="The lookup of lmcache before a load, moved into the client: two round trips, whose answers may differ.",
     found_by=("lm.request.get-on-the-wire",),
 )
 class AsksFirst(ReferenceClient):

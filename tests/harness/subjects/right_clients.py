@@ -4,6 +4,7 @@ import socket
 import threading
 import time
 from contextlib import contextmanager, suppress
+from typing import ClassVar
 
 from harness.client import ClientError
 from harness.reference.lm import LmConnection, ReferenceClient
@@ -31,7 +32,7 @@ class _ReadsAhead(LmConnection):
                 if self._socket is None:
                     self._open()
                 elif self._is_stale(self._socket):
-                    raise ClientError("connection", "closed by the peer, or out of step")
+                    self._ended()
                 yield
             if self._read:
                 self._give_up()
@@ -43,11 +44,15 @@ class _ReadsAhead(LmConnection):
         while len(self._read) < size:
             data = self._ready().recv(1 << 16)
             if not data:
-                raise ClientError("connection", "the peer closed")
+                self._ended()
             self._read += data
         wanted = bytes(self._read[:size])
         del self._read[:size]
         return wanted
+
+    @staticmethod
+    def _ended():
+        raise ClientError("connection", "closed by the peer, or out of step")
 
     def _give_up(self):
         self._for_good = True
@@ -66,8 +71,8 @@ class ReadsAhead(ReferenceClient):
 class _Pooled(LmConnection):
     """Gives its socket to a pool when it is closed, and takes one from there when it connects."""
 
-    idle = []
-    pooling = threading.Lock()
+    idle: ClassVar = []
+    pooling: ClassVar = threading.Lock()
 
     def _open(self):
         with self.pooling:
