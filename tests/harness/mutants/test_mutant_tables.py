@@ -5,7 +5,7 @@ import re
 import pytest
 
 from harness.client import ClientUnavailable
-from harness.killmatrix.run import shows_in
+from harness.killmatrix.releases import shows_in
 from harness.matrix import matches
 from harness.mutants.mutant import find_mutant, load_mutants, load_server_mutants, mutant
 from harness.reference.lm import ReferenceClient
