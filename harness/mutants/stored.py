@@ -76,12 +76,12 @@ class TrustsTheLength(ReferenceClient):
 
 
 @mutant(
-    "cache-never-invalidated",
-    stands_for="A cache that only the process's own writes invalidate, though others write to the same server.",
-    found_by=("lm.machine.interleavings", "lm.counterexamples.program"),
+    "cache-invalidated-by-own-puts-alone",
+    stands_for="A local cache in front of the remote one, which never hears that another engine overwrote a value.",
+    found_by=("lm.machine.interleavings", "lm.counterexamples.program", "lm.concurrency.overwritten-meanwhile"),
 )
 class RemembersForGood(ReferenceClient):
-    """Gives what it loaded before under a key, also when another program has replaced it."""
+    """Gives what it loaded before under a key until it stores something there itself."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -130,7 +130,7 @@ class RepeatsTheLastPut(ReferenceClient):
 @mutant(
     "code-by-its-low-byte",
     stands_for="A code read into eight bits, or compared after a mask: 456 and 65736 end like 200.",
-    found_by=("lm.counterexamples.reply", "lm.fuzz.any-header"),
+    found_by=("lm.counterexamples.reply[*-code-456-36]",),
 )
 class ReadsOneByteOfTheCode(ReferenceClient):
     """Takes every code whose lowest byte is that of 200 for success."""
