@@ -138,7 +138,7 @@ class _OneSendBuffer(LmConnection):
 @mutant(
     "one-send-buffer",
     stands_for="A staging buffer, pinned once for the whole process, in which each connection puts its requests together.",
-    found_by=("lm.concurrency.last-writer-wins", "lm.concurrency.requests-on-many-connections"),
+    found_by=("lm.concurrency.requests-on-many-connections",),
 )
 class OneSendBuffer(ReferenceClient):
     """Puts the requests of all connections together in one buffer."""

@@ -56,7 +56,6 @@ class _KeepsAfterTimeout(Keeping):
     found_by=(
         "lm.broken.late-reply",
         "lm.broken.reply-stalls",
-        "lm.roundtrip.list-is-never-answered",
         "lm.misbehaviour.swapped-replies*",
     ),
 )

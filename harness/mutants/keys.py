@@ -118,7 +118,10 @@ class ShortHash(ReferenceClient):
 @mutant(
     "key-hash-32-bits",
     stands_for="A hash that passes through an int or a size_t of a 32-bit build, or through a JavaScript bit operation.",
-    found_by=("lm.identity.other-key", "lm.identity.no-two-identities-share-a-key", "keys.format.format"),
+    found_by=(
+        "lm.identity.other-key",
+        "keys.format.format",
+    ),
 )
 class HalfHash(ReferenceClient):
     """Keeps the low 32 bits of a hash."""
@@ -130,7 +133,7 @@ class HalfHash(ReferenceClient):
     "key-hash-without-sign",
     stands_for="A dash that looked wrong in a key and was taken away: two chunks then share one key.",
     releases="0.3.3 and later",
-    found_by=("lm.identity.other-key", "lm.identity.no-two-identities-share-a-key"),
+    found_by=("lm.identity.other-key",),
 )
 class AbsoluteHash(ReferenceClient):
     """Drops the sign of a hash."""

@@ -130,7 +130,7 @@ class RepeatsTheLastPut(ReferenceClient):
 @mutant(
     "code-by-its-low-byte",
     stands_for="A code read into eight bits, or compared after a mask: 456 and 65736 end like 200.",
-    found_by=("lm.counterexamples.reply[*-code-456-36]",),
+    found_by=("lm.counterexamples.reply[*-code-456-*]",),
 )
 class ReadsOneByteOfTheCode(ReferenceClient):
     """Takes every code whose lowest byte is that of 200 for success."""
@@ -152,7 +152,7 @@ class ReadsOneByteOfTheCode(ReferenceClient):
 @mutant(
     "remembers-the-last-reply",
     stands_for="A receive buffer that is used again, and handed out when a reply breaks off because nobody looks at the count.",
-    found_by=("lm.fuzz.any-reply", "lm.broken.truncated-payload"),
+    found_by=("lm.broken.reply-breaks-off",),
 )
 class GivesTheLastPayload(ReferenceClient):
     """Hands out the bytes of the last value of the same size when a reply ends early."""
