@@ -202,7 +202,6 @@ class LayersFromOne(ReferenceClient):
         "keys.format.format",
         "keys.chunks.keys",
         "lm.request.encode",
-        "lm.identity.no-two-identities-share-a-key",
     ),
 )
 class ModelAsFileName(ReferenceClient):
