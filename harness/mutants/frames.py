@@ -275,7 +275,7 @@ class LocationsSwapped(ReferenceClient):
 @mutant(
     "frame-code-404",
     stands_for="The number that HTTP has for a miss; lmcache's is 400.",
-    found_by=("lm.reply.encode", "lm.reply.decode", "lm.roundtrip.miss"),
+    found_by=("lm.reply.encode",),
 )
 class NotFound(ReferenceClient):
     """Writes and reads 404 where lmcache has 400."""
