@@ -12,6 +12,7 @@ from harness.killmatrix.run import missed
 from harness.killmatrix.schedule import Candidate, Schedule, Task
 from reports.diagnosis import Diagnosis
 from reports.mutants.model import ExecutionColumn, KillMatrix, Meeting, Missed, MutantRow
+from reports.mutants.text import text_lines
 from reports.verdict import Verdict
 from wire.release import ReleaseRange
 
@@ -213,3 +214,19 @@ def test_a_case_that_is_said_to_find_a_mutant_and_lets_it_pass_is_told():
     assert list(missed([claims], CASES, [passed, died])) == []
     also = meeting("lm.a[0.5.6-mock-y]", killed=False)
     assert list(missed([claims], CASES, [passed, also, died])) == [Missed("m", "0.5.6", "lm.a", 2)]
+
+
+def test_the_report_names_what_was_not_met_what_was_missed_and_which_releases_were_added():
+    elsewhere = MutantRow("late", "client", "Does it wrong.", "Haste.", (), "0.4.5, 0.4.6")
+    found = matrix(
+        meeting(),
+        mutants=(ROW, elsewhere),
+        releases=("0.3.5", "0.5.6"),
+        extra_releases=("0.3.5",),
+        missed=(Missed("m", "0.5.6", "lm.b", 2),),
+    )
+    text = " ".join(" ".join(line.plain for line in text_lines(found)).split())
+    assert "in 0.3.5 only the mutants that show in no other of these releases met cases" in text
+    assert "late shows in lmcache 0.4.5, 0.4.6" in text
+    assert "m lmcache 0.5.6: lm.b, 2 executions" in text
+    assert "NOT SHOWN" in text
