@@ -12,7 +12,8 @@ from rich.text import Text
 
 from harness.cli import options
 from harness.cli.numbers import seconds, whole
-from harness.killmatrix.run import DEADLINE, AnyMutant, MutantOptions, run_mutants, selected
+from harness.killmatrix.releases import AnyMutant
+from harness.killmatrix.run import DEADLINE, MutantOptions, run_mutants, selected
 from harness.usage import UsageError
 from reports.layout import paragraph
 from reports.mutants.document import to_json
@@ -26,7 +27,9 @@ def command(
     lmcache: Annotated[
         str | None,
         typer.Option(
-            "--lmcache", help="Releases, separated by commas, or all (default: the newest and the oldest captured one)."
+            "--lmcache",
+            help="Releases, separated by commas, or all (default: the newest and the oldest captured one, and the fewest others "
+            "in which the rest of the mutants show).",
         ),
     ] = None,
     target: Annotated[
@@ -57,7 +60,7 @@ def command(
 ) -> int:
     """Let every mutant, a client or server with one defect, meet the cases: each must be found, and each case must find one.
 
-    Exit codes: 0 shown, 1 a mutant survived or a case found nothing, 2 usage or bad input, 3 the harness failed.
+    Exit codes: 0 shown, 1 a mutant survived or met no case, or a case found nothing, 2 usage or bad input, 3 the harness failed.
     """
     chosen = selected(tuple(only_mutant or ()))
     if listed:

@@ -38,7 +38,10 @@ class Work(Protocol):
         """Take the outcome of one execution."""
 
     def end(self, task: Task) -> None:
-        """The task is done, or was given up."""
+        """The task is done."""
+
+    def give_up(self, task: Task, number: int | None) -> None:
+        """The worker of the task was lost, with an execution under way or none; what comes behind that was not executed."""
 
 
 class WorkerLost(Exception):
@@ -51,7 +54,11 @@ class Worker:
     def __init__(self, arguments: Sequence[str], deadline: float) -> None:
         self._process = SupervisedProcess([sys.executable, "-c", _BOOT, json.dumps(sys.path), *arguments])
         self._deadline = deadline
-        self.listing: Line = self._receive(START)
+        try:
+            self.listing: Line = self._receive(START)
+        except BaseException:
+            self.kill()
+            raise
 
     def perform(self, task: Line, heard: Callable[[Line], None]) -> None:
         """Have a task done; every line of its outcome is handed on.
@@ -98,6 +105,9 @@ class Pool:
             thread.start()
         for thread in starting:
             thread.join()
+        if self._failures:
+            for worker in self._workers:
+                worker.kill()
         self._raise()
 
     @property
@@ -115,6 +125,9 @@ class Pool:
         """Have everything done that a schedule hands out.
 
         ``lost`` is told where a worker was lost: the task, the execution that was under way, and why.
+
+        Raises:
+            WorkerLost: a worker was lost that had executed nothing of its task.
         """
         threads = [
             threading.Thread(target=self._work, args=(index, schedule, words, heard, lost), daemon=True)
@@ -138,7 +151,6 @@ class Pool:
             while (task := self._next(schedule)) is not None:
                 self._perform(index, schedule, task, words(task), heard, lost)
                 with self._lock:
-                    schedule.end(task)
                     self._lock.notify_all()
         except BaseException as error:  # noqa: BLE001  # raised again by whoever waits for this thread
             with self._lock:
@@ -163,12 +175,15 @@ class Pool:
         heard: Callable[[Task, Line], None],
         lost: Callable[[Task, int | None, str], None],
     ) -> None:
-        begun: list[int] = []
+        begun: int | None = None
+        learned = False
 
         def hear(line: Line) -> None:
+            nonlocal begun, learned
             if "begins" in line:
-                begun[:] = [line["begins"]]
+                begun = line["begins"]
                 return
+            begun, learned = None, True
             with self._lock:
                 schedule.learn(task, line["execution"], killed=line["killed"], seconds=line["seconds"])
                 heard(task, line)
@@ -177,9 +192,16 @@ class Pool:
             self._workers[index].perform(words, hear)
         except WorkerLost as error:
             self._workers[index].kill()
+            if begun is None and not learned:
+                raise
             with self._lock:
-                lost(task, begun[0] if begun else None, str(error))
+                lost(task, begun, str(error))
             self._workers[index] = Worker(self._arguments, self._deadline)
+            with self._lock:
+                schedule.give_up(task, begun)
+        else:
+            with self._lock:
+                schedule.end(task)
 
     def _start(self) -> None:
         try:

@@ -4,28 +4,25 @@ from __future__ import annotations
 
 import fnmatch
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from fixturegen.corpus import captured_releases, load_corpus
 from harness.killmatrix.excused import reason_for
 from harness.killmatrix.pool import Line, Pool, Work, WorkerLost
-from harness.killmatrix.schedule import Baseline, Candidate, Schedule, Task, meeting_of
-from harness.mutants.mutant import Mutant, ServerMutant, load_mutants, load_server_mutants
-from harness.patterns import matches
-from harness.usage import UsageError, parse_effort, parse_releases, parse_targets
+from harness.killmatrix.releases import AnyMutant, ChosenReleases, chosen_releases, require_meetings, where
+from harness.killmatrix.schedule import Baseline, Candidate, Schedule, Task, is_about, means, meeting_of
+from harness.mutants.mutant import load_mutants, load_server_mutants
+from harness.usage import UsageError, parse_effort, parse_targets
 from harness.version import TOOL_VERSION
 from harness.workers import default_jobs
-from reports.mutants.model import ExecutionColumn, KillMatrix, Meeting, Mode, MutantRow
+from reports.mutants.model import ExecutionColumn, KillMatrix, Meeting, Missed, Mode, MutantRow
 from reports.verdict import Verdict
 from reports.words import count
-from wire.release import Release
 
 DEADLINE: Final = 3.0
 """Seconds after which a silent mutant hangs; no conformant client needs as long."""
-
-AnyMutant = Mutant | ServerMutant
 
 
 class NothingShown(Exception):
@@ -37,7 +34,7 @@ class MutantOptions:
     """What to run, as the command line gives it."""
 
     lmcache: str | None = None
-    """None: the newest captured release and the oldest."""
+    """None: the newest captured release and the oldest, and the fewest others in which the rest of the mutants show."""
     target: str = "fixtures,mock"
     only_mutants: Sequence[str] = ()
     only: Sequence[str] = ()
@@ -53,27 +50,16 @@ def selected(patterns: Sequence[str]) -> list[AnyMutant]:
         UsageError: a pattern names none.
     """
     known: list[AnyMutant] = [*load_mutants().values(), *load_server_mutants().values()]
-    for pattern in patterns:
-        if not any(fnmatch.fnmatchcase(mutant.name, pattern) for mutant in known):
+    named = {mutant.name for found in _by_pattern(patterns, known).values() for mutant in found}
+    return [mutant for mutant in known if not patterns or mutant.name in named]
+
+
+def _by_pattern(patterns: Sequence[str], known: Sequence[AnyMutant]) -> Mapping[str, Sequence[AnyMutant]]:
+    found = {pattern: [mutant for mutant in known if fnmatch.fnmatchcase(mutant.name, pattern)] for pattern in patterns}
+    for pattern, mutants in found.items():
+        if not mutants:
             raise UsageError(f"--only-mutant {pattern!r} names no mutant; 'lmconform mutants --list' shows them all")
-    return [mutant for mutant in known if not patterns or any(fnmatch.fnmatchcase(mutant.name, pattern) for pattern in patterns)]
-
-
-def chosen_releases(text: str | None) -> list[Release]:
-    """The releases of a run: those that are named, or the two ends of the corpus.
-
-    Raises:
-        UsageError: one of them is none, or not captured.
-    """
-    if text is not None:
-        return parse_releases(text)
-    captured = captured_releases()
-    return sorted({captured[0], captured[-1]})
-
-
-def shows_in(mutant: AnyMutant, release: Release) -> bool:
-    """Whether the defect of a mutant shows in a release."""
-    return release in mutant.releases and all(load_corpus(release).vectors.get(op) for op in mutant.captured)
+    return found
 
 
 def run_mutants(options: MutantOptions, progress: Callable[[str], None]) -> KillMatrix:
@@ -85,64 +71,78 @@ def run_mutants(options: MutantOptions, progress: Callable[[str], None]) -> Kill
         NothingShown: the reference client does not pass, or the harness broke down.
     """
     began = time.monotonic()
-    releases = chosen_releases(options.lmcache)
     targets = parse_targets(options.target)
     parse_effort(None, options.deadline)
     mutants = selected(options.only_mutants)
+    chosen = chosen_releases(options.lmcache, mutants)
+    require_meetings(_by_pattern(options.only_mutants, mutants), chosen)
+    candidates = _candidates(mutants, chosen)
     jobs = options.jobs or default_jobs()
     try:
-        with Pool(jobs, _arguments(options, releases), options.deadline) as pool:
-            run = _Run(pool, options)
-            progress(f"{count(len(run.columns), 'execution')} with the reference client")
-            seconds = run.baseline()
-            progress(f"{count(len(mutants), 'mutant')} in {', '.join(map(str, releases))}")
-            meetings = run.meet(_candidates(mutants, releases), seconds, progress)
+        with Pool(jobs, _arguments(options, chosen), options.deadline) as pool:
+            run = _Run(pool, options, chosen)
+            for words in _plan(mutants, chosen):
+                progress(words)
+            meetings = run.meet(candidates, progress)
     except WorkerLost as error:
         raise NothingShown(f"a worker of the kill matrix was lost: {error}") from None
+    met = {meeting.execution for meeting in meetings}
+    extra = tuple(str(release) for release in chosen.extra)
+    executions = tuple(column for column in run.columns if column.release not in extra or column.id in met)
     return KillMatrix(
         tool_version=TOOL_VERSION,
         mode=options.mode,
-        releases=tuple(map(str, releases)),
+        releases=tuple(map(str, chosen.all)),
         targets=tuple(targets),
-        mutants=tuple(_row(mutant, releases) for mutant in mutants),
-        executions=tuple(run.columns),
+        mutants=tuple(_row(mutant, chosen) for mutant in mutants),
+        executions=executions,
         meetings=tuple(meetings),
         seconds=round(time.monotonic() - began, 1),
         jobs=jobs,
         all_mutants=not options.only_mutants,
         all_cases=not options.only,
         excused=run.excused,
+        extra_releases=extra,
+        missed=tuple(missed(candidates, executions, meetings)),
     )
 
 
-def _arguments(options: MutantOptions, releases: Sequence[Release]) -> list[str]:
+def _plan(mutants: Sequence[AnyMutant], chosen: ChosenReleases) -> Iterator[str]:
+    """What is about to be done, in words."""
+    if chosen.whole:
+        yield f"{count(len(mutants), 'mutant')} in lmcache {', '.join(map(str, chosen.whole))}"
+    for release, some in chosen.extra.items():
+        yield f"lmcache {release} for {', '.join(mutant.name for mutant in some)} alone: shown in neither of these"
+
+
+def _arguments(options: MutantOptions, chosen: ChosenReleases) -> list[str]:
     """Arguments of pytest. Live cells are always collected: stand-ins take the place of servers that are judged."""
     return [
         options.target,
-        *("--lmcache", ",".join(map(str, releases)), "--target", "fixtures,mock,live"),
+        *("--lmcache", ",".join(map(str, chosen.all)), "--target", "fixtures,mock,live"),
         *("--deadline", str(options.deadline)),
         *(word for pattern in options.only for word in ("--only", pattern)),
     ]
 
 
-def _candidates(mutants: Sequence[AnyMutant], releases: Sequence[Release]) -> list[Candidate]:
+def _candidates(mutants: Sequence[AnyMutant], chosen: ChosenReleases) -> list[Candidate]:
     return [
         Candidate(mutant.name, mutant.side, str(release), mutant.found_by)
-        for release in reversed(releases)
+        for release in reversed(chosen.all)
         for mutant in mutants
-        if shows_in(mutant, release)
+        if release in chosen.of(mutant)
     ]
 
 
-def _row(mutant: AnyMutant, releases: Sequence[Release]) -> MutantRow:
-    shows = tuple(str(release) for release in releases if shows_in(mutant, release))
-    return MutantRow(mutant.name, mutant.side, mutant.defect, mutant.stands_for, shows)
+def _row(mutant: AnyMutant, chosen: ChosenReleases) -> MutantRow:
+    shows = tuple(map(str, chosen.of(mutant)))
+    return MutantRow(mutant.name, mutant.side, mutant.defect, mutant.stands_for, shows, "" if shows else where(mutant))
 
 
 class _Run:
     """The executions of a run, and the workers that have collected them."""
 
-    def __init__(self, pool: Pool, options: MutantOptions) -> None:
+    def __init__(self, pool: Pool, options: MutantOptions, chosen: ChosenReleases) -> None:
         listing = pool.listing
         if "usage" in listing:
             raise UsageError(listing["usage"])
@@ -151,19 +151,52 @@ class _Run:
         self.columns = [ExecutionColumn(**described) for described in listing["executions"]]
         if not self.columns:
             raise UsageError("no case matches; 'lmconform list --ids' shows what there is")
+        whole = frozenset(map(str, chosen.whole))
         self.excused: Mapping[str, str] = {
-            column.id: reason for column in self.columns if (reason := reason_for(column.case, column.variant)) is not None
+            column.id: reason
+            for column in self.columns
+            if column.release in whole and (reason := reason_for(column.case, column.variant)) is not None
         }
+        self._whole = whole
         self._pool = pool
         self._options = options
 
-    def baseline(self) -> list[float]:
-        """Seconds of every execution with the reference client and the mock as they are, which pass.
+    def meet(self, candidates: Sequence[Candidate], progress: Callable[[str], None]) -> list[Meeting]:
+        """Everything that came of it.
+
+        Where mutants were named, or meet few cases of a release, the reference client first passes the cases that are about
+        them, and afterwards what else they met.
+
+        Raises:
+            NothingShown: the reference client does not pass an execution that a mutant met.
+        """
+        seconds = [0.0] * len(self.columns)
+        checked = self._to_begin_with(candidates)
+        progress(f"{count(len(checked), 'execution')} with the reference client")
+        self._baseline(sorted(checked), seconds)
+        meetings = self._meetings(candidates, seconds, progress)
+        met = {meeting.execution for meeting in meetings}
+        later = [number for number, column in enumerate(self.columns) if column.id in met and number not in checked]
+        if later:
+            progress(f"{count(len(later), 'execution')} more with the reference client")
+            self._baseline(later, seconds)
+        return meetings
+
+    def _to_begin_with(self, candidates: Sequence[Candidate]) -> set[int]:
+        """What is about these candidates; where idle executions are looked for, every execution."""
+        entire = frozenset() if self._options.only_mutants else self._whole
+        numbers = {number for number, column in enumerate(self.columns) if column.release in entire}
+        for candidate in candidates:
+            if candidate.release not in entire:
+                numbers |= {number for number, column in enumerate(self.columns) if is_about(candidate, column)}
+        return numbers
+
+    def _baseline(self, numbers: Sequence[int], seconds: list[float]) -> None:
+        """Seconds of executions with the reference client and the mock as they are, which pass.
 
         Raises:
             NothingShown: one does not.
         """
-        seconds = [0.0] * len(self.columns)
         failed: list[str] = []
 
         def heard(_: Task, line: Line) -> None:
@@ -172,14 +205,17 @@ class _Run:
             if line["verdict"] != Verdict.PASS:
                 failed.append(f"{self.columns[place].id}: {line['verdict']}: {line['why']}")
 
-        self._run(Baseline(len(self.columns)), None, heard, failed)
+        def lost(_: Task, number: int | None, why: str) -> None:
+            failed.append(f"{'between cases' if number is None else self.columns[number].id}: a worker was lost: {why}")
+
+        self._run(Baseline(numbers), None, heard, lost)
         if failed:
             shown = "\n  ".join(failed[:10])
             raise NothingShown(f"the reference client does not pass, so that no mutant says anything:\n  {shown}")
-        return seconds
 
-    def meet(self, candidates: Sequence[Candidate], seconds: Sequence[float], progress: Callable[[str], None]) -> list[Meeting]:
-        """Everything that came of it."""
+    def _meetings(
+        self, candidates: Sequence[Candidate], seconds: Sequence[float], progress: Callable[[str], None]
+    ) -> list[Meeting]:
         meetings: list[Meeting] = []
         schedule = Schedule(
             candidates,
@@ -187,8 +223,7 @@ class _Run:
             seconds,
             mode=self._options.mode,
             excused=self.excused,
-            matches=matches,
-            seek_idle=not self._options.only_mutants,
+            sought=frozenset() if self._options.only_mutants else self._whole,
         )
         told = time.monotonic()
 
@@ -199,8 +234,12 @@ class _Run:
                 told = time.monotonic()
                 progress(f"{count(len(meetings), 'meeting')}, {schedule.left}")
 
-        lost: list[str] = []
-        self._run(schedule, "", heard, lost, meetings)
+        def lost(task: Task, number: int | None, why: str) -> None:
+            if number is not None:
+                execution = self.columns[number].id
+                meetings.append(Meeting(task.candidate.name, execution, Verdict.CRASH, killed=False, seconds=0.0, why=why))
+
+        self._run(schedule, "", heard, lost)
         return meetings
 
     def _run(
@@ -208,8 +247,7 @@ class _Run:
         work: Work,
         mutant: str | None,
         heard: Callable[[Task, Line], None],
-        failed: list[str],
-        meetings: list[Meeting] | None = None,
+        lost: Callable[[Task, int | None, str], None],
     ) -> None:
         def words(task: Task) -> Line:
             return {
@@ -220,12 +258,21 @@ class _Run:
                 "limit": task.limit,
             }
 
-        def lost(task: Task, number: int | None, why: str) -> None:
-            if meetings is None or number is None:
-                failed.append(f"{'before any case' if number is None else self.columns[number].id}: a worker was lost: {why}")
-            else:
-                meetings.append(
-                    Meeting(task.candidate.name, self.columns[number].id, Verdict.CRASH, killed=False, seconds=0.0, why=why)
-                )
-
         self._pool.run(work, words, heard, lost)
+
+
+def missed(
+    candidates: Sequence[Candidate], executions: Sequence[ExecutionColumn], meetings: Sequence[Meeting]
+) -> Iterator[Missed]:
+    """Patterns of ``found_by`` that found nothing, though everything that they mean in a release met the mutant."""
+    columns = {column.id: column for column in executions}
+    killed: dict[tuple[str, str], dict[str, bool]] = defaultdict(lambda: defaultdict(bool))
+    for meeting in meetings:
+        killed[meeting.mutant, columns[meeting.execution].release][meeting.execution] |= meeting.killed
+    for candidate in candidates:
+        met = killed[candidate.name, candidate.release]
+        possible = [column for column in executions if (column.release, column.judges) == (candidate.release, candidate.side)]
+        for pattern in candidate.found_by if any(met.values()) else ():
+            meant = [column.id for column in possible if means(pattern, column)]
+            if meant and all(name in met and not met[name] for name in meant):
+                yield Missed(candidate.name, candidate.release, pattern, len(meant))

@@ -7,10 +7,11 @@ finds it the others until one does. Then executions that are still idle meet the
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from harness.patterns import matches
 from reports.mutants.model import ExecutionColumn, Meeting, Mode, Side
 from reports.verdict import Verdict
 
@@ -40,12 +41,12 @@ class Task:
 
 
 class Baseline:
-    """Every execution with the reference client and the mock as they are, in shares."""
+    """Executions with the reference client and the mock as they are, in shares."""
 
-    def __init__(self, count: int, share: int = 40) -> None:
+    def __init__(self, numbers: Sequence[int], share: int = 40) -> None:
         self._shares = [
-            Task(Candidate("", "client", f"share {start}"), tuple(range(start, min(start + share, count))))
-            for start in range(0, count, share)
+            Task(Candidate("", "client", f"share {start}"), tuple(numbers[start : start + share]))
+            for start in range(0, len(numbers), share)
         ]
         self.under_way = 0
 
@@ -64,11 +65,17 @@ class Baseline:
         del task
         self.under_way -= 1
 
+    def give_up(self, task: Task, number: int | None) -> None:
+        """One share less; whoever heard of it knows that it did not pass."""
+        del number
+        self.end(task)
+
 
 class Schedule:
     """Hands out tasks, and learns from what came of them; calls come from one thread at a time.
 
-    ``seconds`` is what each execution took with the reference client, ``matches`` says whether a pattern means an id.
+    ``seconds`` is what each execution took with the reference client, ``sought`` the releases whose executions must find
+    something (None: all of them).
     """
 
     def __init__(
@@ -79,14 +86,12 @@ class Schedule:
         *,
         mode: Mode,
         excused: Mapping[str, str],
-        matches: Callable[[str, str], bool],
-        seek_idle: bool = True,
+        sought: Collection[str] | None = None,
     ) -> None:
         self._candidates = candidates
         self._executions = executions
         self._seconds = seconds
         self._mode = mode
-        self._matches = matches
         self._waiting = list(candidates)
         self._running: set[Candidate] = set()
         self._tried: dict[Candidate, set[int]] = {candidate: set() for candidate in candidates}
@@ -96,7 +101,11 @@ class Schedule:
         for number, column in enumerate(executions):
             self._by_side[column.release, column.judges] |= {number}
         self._spent = [0.0] * len(executions)
-        self._idle = {number for number, column in enumerate(executions) if seek_idle and column.id not in excused}
+        self._idle = {
+            number
+            for number, column in enumerate(executions)
+            if (sought is None or column.release in sought) and column.id not in excused
+        }
 
     def next(self) -> Task | None:
         """What to do next; None: nothing now, and nothing at all once no task is under way."""
@@ -115,9 +124,17 @@ class Schedule:
             self._found[task.candidate].add(self._executions[number].case)
 
     def end(self, task: Task) -> None:
-        """The task is done, or was given up."""
+        """The task is done: what was left of it when its time was up is not asked for again."""
         self._tried[task.candidate].update(task.first)
         self._running.discard(task.candidate)
+
+    def give_up(self, task: Task, number: int | None) -> None:
+        """Its worker was lost, with an execution under way or none; what comes behind that is still to be met."""
+        if number is not None:
+            self._tried[task.candidate].add(number)
+        self._running.discard(task.candidate)
+        if self._mode == "complete" or not self._found[task.candidate]:
+            self._waiting.insert(0, task.candidate)
 
     @property
     def under_way(self) -> int:
@@ -138,10 +155,10 @@ class Schedule:
 
     def _first_meeting(self) -> Task:
         candidate = self._waiting.pop(0)
-        possible = self._possible(candidate)
+        possible = self._possible(candidate) - self._tried[candidate]
         if self._mode == "complete":
             return Task(candidate, tuple(sorted(possible)))
-        about = self._about(candidate)
+        about = {number for number in possible if is_about(candidate, self._executions[number])}
         first = sorted(about & self._idle)
         others = sorted(
             possible - set(first),
@@ -187,17 +204,17 @@ class Schedule:
         """The executions of its release that judge its side."""
         return self._by_side[candidate.release, candidate.side]
 
-    def _about(self, candidate: Candidate) -> frozenset[int]:
-        """Those of them that the mutant says it is found by."""
-        names = {self._executions[number].case for number in self._possible(candidate)}
-        cases = {name for name in names for pattern in candidate.found_by if self._matches(pattern, name)}
-        ids = [pattern for pattern in candidate.found_by if "[" in pattern]
-        return frozenset(
-            number
-            for number in self._possible(candidate)
-            if self._executions[number].case in cases
-            or any(self._matches(pattern, self._executions[number].id) for pattern in ids)
-        )
+
+def means(pattern: str, execution: ExecutionColumn) -> bool:
+    """Whether a pattern of ``found_by`` means an execution."""
+    return matches(pattern, execution.id)
+
+
+def is_about(candidate: Candidate, execution: ExecutionColumn) -> bool:
+    """Whether a mutant can meet an execution, and says that it is found by it."""
+    return (execution.release, execution.judges) == (candidate.release, candidate.side) and any(
+        means(pattern, execution) for pattern in candidate.found_by
+    )
 
 
 def meeting_of(task: Task, execution: ExecutionColumn, line: Mapping[str, object]) -> Meeting:

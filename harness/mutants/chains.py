@@ -134,7 +134,7 @@ class OfTwo(ReferenceClient):
     "chain-with-an-empty-tuple-too-early",
     stands_for="A client of 0.4.1 or later beside an engine that still hashes None.",
     releases="0.3.4 to 0.3.15",
-    found_by=KEYS,
+    found_by=DIGEST_KEYS,
 )
 class TupleTooEarly(ReferenceClient):
     """Hashes an empty tuple where the release has None."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import socket
 import threading
 import time
 from collections.abc import Iterator, Mapping
@@ -139,7 +138,7 @@ class _OneSendBuffer(LmConnection):
 @mutant(
     "one-send-buffer",
     stands_for="A staging buffer, pinned once for the whole process, in which each connection puts its requests together.",
-    found_by=("lm.concurrency.last-writer-wins", "lm.concurrency.requests-on-many-connections"),
+    found_by=("lm.concurrency.requests-on-many-connections",),
 )
 class OneSendBuffer(ReferenceClient):
     """Puts the requests of all connections together in one buffer."""
@@ -169,33 +168,6 @@ class OneLockForAll(ReferenceClient):
         time.sleep(20 * ELSEWHERE)
         with self._alone:
             return super().exist(**members)
-
-
-@mutant(
-    "gives-back-what-it-put",
-    stands_for="A local cache in front of the remote one, which never hears that another engine overwrote a value.",
-    found_by=("lm.concurrency.overwritten-meanwhile",),
-)
-class GivesBackWhatItPut(ReferenceClient):
-    """Answers a get of a key that it put itself without asking the server, once it has fetched it."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self._fetched: dict[str, Answer] = {}
-
-    def put(self, *, connection: str, key: Mapping[str, Any], **members: Any) -> Answer:
-        """What was fetched before is stale."""
-        self._fetched.pop(repr(key), None)
-        return super().put(connection=connection, key=key, **members)
-
-    def get(self, *, connection: str, key: Mapping[str, Any], expect: Mapping[str, Any], **members: Any) -> Answer:
-        """Fetch a value once."""
-        known = self._fetched.get(repr(key))
-        if known is not None and {name: known[name] for name in expect} == dict(expect):
-            return known
-        fetched = super().get(connection=connection, key=key, expect=expect, **members)
-        self._fetched[repr(key)] = fetched
-        return fetched
 
 
 @mutant(
@@ -240,44 +212,13 @@ class AHundredConnections(ReferenceClient):
         return super().connect(**members)
 
 
-class _NeverClosed(LmConnection):
-    """Ends its connection for the server and keeps its descriptor."""
-
-    kept: ClassVar[list[socket.socket]] = []
-
-    def _drop(self) -> None:
-        if self._socket is not None:
-            with suppress(OSError):
-                self._socket.shutdown(socket.SHUT_RDWR)
-            self.kept.append(self._socket)
-        self._socket = None
-
-
-@mutant(
-    "closed-connections-keep-their-descriptor",
-    stands_for="Shutdown without close, as where an error path or a second owner of the socket is forgotten.",
-    found_by=("lm.concurrency.churn", "lm.concurrency.crowd"),
-)
-class KeepsDescriptors(ReferenceClient):
-    """Shuts a connection down and never closes its descriptor."""
-
-    connection_class = _NeverClosed
-
-    def bye(self, **members: Any) -> Answer:
-        """The process would end here."""
-        answer = super().bye(**members)
-        while _NeverClosed.kept:
-            _NeverClosed.kept.pop().close()
-        return answer
-
-
 @mutant(
     "closed-connections-stay-open",
     stands_for="A pool that takes a closed connection back and never gives it to anybody again.",
     found_by=("lm.concurrency.churn", "lm.connection.closed-connections-are-released"),
 )
 class StaysOpen(ReferenceClient):
-    """Forgets the name of a closed connection and leaves its socket open."""
+    """Forgets a closed connection, which it no longer counts, and leaves its socket open: only the server sees it."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -294,30 +235,6 @@ class StaysOpen(ReferenceClient):
         """The process would end here."""
         for kept in self._pool:
             kept.close()
-        return super().bye(**members)
-
-
-@mutant(
-    "thread-for-each-connection-stays",
-    stands_for="A thread that watches a connection, and that nobody tells of its end.",
-    found_by=("lm.concurrency.churn", "lm.concurrency.crowd"),
-)
-class LeavesThreads(ReferenceClient):
-    """Starts a thread for each connection that does not end with it."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self._ended = threading.Event()
-
-    def connect(self, **members: Any) -> Answer:
-        """Watch it."""
-        answer = super().connect(**members)
-        threading.Thread(target=self._ended.wait, daemon=True).start()
-        return answer
-
-    def bye(self, **members: Any) -> Answer:
-        """The process would end here."""
-        self._ended.set()
         return super().bye(**members)
 
 

@@ -13,7 +13,6 @@ from harness.mutants.mutant import mutant
 from harness.reference.lm import LmConnection, ReferenceClient
 
 Answer = dict[str, Any]
-STALLS = ("lm.broken.reply-stalls", "lm.broken.exist-stalls")
 
 
 class Keeping(LmConnection):
@@ -54,10 +53,14 @@ class _KeepsAfterTimeout(Keeping):
 @mutant(
     "connection-kept-after-a-timeout",
     stands_for="A request that is cancelled (LMCache pull request 1913) on a socket that is used again: its reply comes late.",
-    found_by=("lm.broken.late-reply", "lm.broken.reply-stalls", "lm.roundtrip.list-is-never-answered"),
+    found_by=(
+        "lm.broken.late-reply",
+        "lm.broken.reply-stalls",
+        "lm.misbehaviour.swapped-replies*",
+    ),
 )
 class KeepsAfterTimeout(ReferenceClient):
-    """Sends the next request on a connection whose last one timed out."""
+    """Sends the next request on a connection whose last one timed out, even if its reply lies there by now."""
 
     connection_class = _KeepsAfterTimeout
 
@@ -204,7 +207,7 @@ class ListsForEver(_Unlimited):
     found_by=("lm.segments.slow-reply",),
 )
 class Impatient(_Unlimited):
-    """Gives up after a tenth of a second, whatever limit was set."""
+    """Gives every EXIST a tenth of a second, whatever limit was set."""
 
     seconds = 0.1
 
@@ -323,7 +326,7 @@ class ClosesOnce(ReferenceClient):
     found_by=("lm.connection.closed-connections-are-released",),
 )
 class Leaks(ReferenceClient):
-    """Forgets connections without closing their sockets."""
+    """Takes no more requests for a closed connection, and goes on holding its socket and counting it."""
 
     def __init__(self) -> None:
         super().__init__()

@@ -219,7 +219,7 @@ def _numbered(field: str, table: Mapping[int, int]) -> OtherBytes:
 @mutant(
     "frame-dtype-half",
     stands_for="lmcache's table has half as 1 and float16 as 2; in torch they are one type, so that no real encoder writes 1.",
-    found_by=("lm.request.encode", "lm.reply.encode", "lm.request.put-on-the-wire", *METADATA),
+    found_by=("lm.request.encode", "lm.reply.encode", "lm.request.put-on-the-wire", "lm.metadata.encode"),
 )
 class WritesHalf(ReferenceClient):
     """Writes 1 for float16."""
@@ -241,7 +241,7 @@ class DtypesWithoutHalf(ReferenceClient):
 @mutant(
     "frame-formats-from-zero",
     stands_for="An enum without UNDEFINED, which lmcache's begins with.",
-    found_by=(*HEADERS, *METADATA, "lm.roundtrip.formats", "lm.request.put-on-the-wire"),
+    found_by=(*HEADERS, *METADATA, "lm.request.put-on-the-wire"),
 )
 class FormatsFromZero(ReferenceClient):
     """Numbers the memory formats from 0."""
@@ -275,7 +275,7 @@ class LocationsSwapped(ReferenceClient):
 @mutant(
     "frame-code-404",
     stands_for="The number that HTTP has for a miss; lmcache's is 400.",
-    found_by=("lm.reply.encode", "lm.reply.decode", "lm.roundtrip.miss"),
+    found_by=("lm.reply.encode",),
 )
 class NotFound(ReferenceClient):
     """Writes and reads 404 where lmcache has 400."""

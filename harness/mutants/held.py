@@ -6,7 +6,7 @@ import contextlib
 import os
 import socket
 import threading
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Final
 
 from harness.mutants.mutant import mutant
 from harness.reference.lm import LmConnection, ReferenceClient
@@ -23,12 +23,16 @@ class _KeepsClosed(LmConnection):
 @mutant(
     "descriptor-kept-after-close",
     stands_for="A client that wraps a socket in a second object, such as a stream or a poller, and closes one of the two.",
-    found_by=("lm.state.closed-connections-leave-no-descriptor",),
+    found_by=("lm.state.closed-connections-leave-no-descriptor", "lm.concurrency.churn", "lm.concurrency.crowd"),
 )
 class KeepsDescriptors(ReferenceClient):
     """Keeps a second descriptor of each socket, shut down but open, when a connection is closed."""
 
     connection_class = _KeepsClosed
+
+    def bye(self, **members: Any) -> Answer:
+        """The process would end here."""
+        return _end(super().bye(**members))
 
 
 class _KeepsBroken(LmConnection):
@@ -48,26 +52,49 @@ class KeepsWhatBroke(ReferenceClient):
 
     connection_class = _KeepsBroken
 
+    def bye(self, **members: Any) -> Answer:
+        """The process would end here."""
+        return _end(super().bye(**members))
+
+
+_KEPT: Final[list[int]] = []
+
 
 def _keep(open_socket: socket.socket | None) -> None:
     if open_socket is not None:
-        os.dup(open_socket.fileno())
+        _KEPT.append(os.dup(open_socket.fileno()))
         with contextlib.suppress(OSError):
             open_socket.shutdown(socket.SHUT_RDWR)
+
+
+def _end(answer: Answer) -> Answer:
+    while _KEPT:
+        os.close(_KEPT.pop())
+    return answer
 
 
 @mutant(
     "thread-kept-after-close",
     stands_for="A reader thread for each connection that waits on a queue nobody ends.",
-    found_by=("lm.state.closed-connections-leave-no-thread",),
+    found_by=("lm.state.closed-connections-leave-no-thread", "lm.concurrency.churn", "lm.concurrency.crowd"),
 )
 class KeepsThreads(ReferenceClient):
-    """Starts a thread for each connection that never ends."""
+    """Starts a thread for each connection that does not end with it."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._ended = threading.Event()
 
     def connect(self, **members: Any) -> Answer:
         """Open a connection, and start a thread."""
-        threading.Thread(target=threading.Event().wait, daemon=True).start()
-        return super().connect(**members)
+        answer = super().connect(**members)
+        threading.Thread(target=self._ended.wait, daemon=True).start()
+        return answer
+
+    def bye(self, **members: Any) -> Answer:
+        """The process would end here."""
+        self._ended.set()
+        return super().bye(**members)
 
 
 @mutant(

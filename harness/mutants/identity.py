@@ -30,7 +30,7 @@ class _Unchecked(ReferenceClient):
 @mutant(
     "get-ignores-the-format",
     stands_for="The layout taken from the configuration: K and V of another layout have the same shape and other bytes.",
-    found_by=(*DISAGREES, "lm.identity.other-layout"),
+    found_by=DISAGREES,
 )
 class IgnoresFormat(_Unchecked):
     """Takes a value of any memory format."""

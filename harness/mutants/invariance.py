@@ -149,9 +149,13 @@ class StoresOnce(ReferenceClient):
         return super().put(key=key, **args)
 
 
-@mutant("first-value-cached", stands_for="A cache in front of the server that nobody ever invalidates.")
+@mutant(
+    "first-value-cached",
+    stands_for="A read-through cache in front of the server that nothing ever invalidates, be it a PUT of its own.",
+    found_by=("lm.invariance.stored-twice*", "lm.misbehaviour.restarted-and-empty*"),
+)
 class CachesWhatItGot(ReferenceClient):
-    """Gives back what it got first under a key."""
+    """Gives back what it got first under a key, also when it has stored something else there."""
 
     def __init__(self) -> None:
         super().__init__()

@@ -66,7 +66,10 @@ class SameEngine(ReferenceClient):
     "key-dtype-dropped",
     stands_for="Before LMCache pull request 1859 keys had no dtype: two caches of one model in two precisions met.",
     releases="0.3.9.post1 and later",
-    found_by=("keys.format.format",),
+    found_by=(
+        "keys.format.format",
+        "lm.identity.no-two-identities-share-a-key",
+    ),
 )
 class WithoutDtype(ReferenceClient):
     """Writes no dtype into a key."""
@@ -195,7 +198,11 @@ class LayersFromOne(ReferenceClient):
 @mutant(
     "key-model-as-file-name",
     stands_for="A model name made fit for a path, as lmcache's own file backends do it, in a key where nothing needs it.",
-    found_by=("keys.format.format", "keys.chunks.keys", "lm.request.encode"),
+    found_by=(
+        "keys.format.format",
+        "keys.chunks.keys",
+        "lm.request.encode",
+    ),
 )
 class ModelAsFileName(ReferenceClient):
     """Replaces the slashes of a model name."""
@@ -206,7 +213,7 @@ class ModelAsFileName(ReferenceClient):
 @mutant(
     "key-model-family",
     stands_for="Variants of a model taken for one: its weights differ, and so does every element of its cache.",
-    found_by=("lm.identity.other-model", "lm.identity.no-two-identities-share-a-key"),
+    found_by=("lm.identity.other-model",),
 )
 class ModelFamily(ReferenceClient):
     """Cuts a model name at its first dash."""

@@ -72,7 +72,7 @@ class HexHash(ReferenceClient):
     "key-hash-unsigned",
     stands_for="printf of a uint64_t, or Rust's {:x} of an i64, which shows two's complement: lmcache writes -1a2b.",
     releases="0.3.3 and later",
-    found_by=WRITING,
+    found_by=("keys.format.format", "lm.request.encode"),
 )
 class UnsignedHash(ReferenceClient):
     """Writes a negative hash as the unsigned number of the same 64 bits."""
@@ -84,7 +84,7 @@ class UnsignedHash(ReferenceClient):
     "key-hash-padded",
     stands_for="A format such as %016llx: servers parse the number, but every other store compares the text of keys.",
     releases="0.3.3 and later",
-    found_by=WRITING,
+    found_by=("keys.format.format", "lm.request.encode"),
 )
 class PaddedHash(ReferenceClient):
     """Pads the hash with zeros to 16 digits."""
@@ -96,7 +96,7 @@ class PaddedHash(ReferenceClient):
     "key-digest-loses-zeros",
     stands_for="A digest that is turned into a big integer and printed: LMCache #2450 had to tell bytes and integers apart.",
     releases="0.3.13 and later",
-    found_by=WRITING,
+    found_by=("keys.format.format",),
 )
 class NumberOfDigest(ReferenceClient):
     """Writes a digest without its leading zeros."""
@@ -118,7 +118,10 @@ class ShortHash(ReferenceClient):
 @mutant(
     "key-hash-32-bits",
     stands_for="A hash that passes through an int or a size_t of a 32-bit build, or through a JavaScript bit operation.",
-    found_by=("lm.identity.other-key", "lm.identity.no-two-identities-share-a-key", "keys.format.format"),
+    found_by=(
+        "lm.identity.other-key",
+        "keys.format.format",
+    ),
 )
 class HalfHash(ReferenceClient):
     """Keeps the low 32 bits of a hash."""
@@ -130,7 +133,7 @@ class HalfHash(ReferenceClient):
     "key-hash-without-sign",
     stands_for="A dash that looked wrong in a key and was taken away: two chunks then share one key.",
     releases="0.3.3 and later",
-    found_by=("lm.identity.other-key", "lm.identity.no-two-identities-share-a-key"),
+    found_by=("lm.identity.other-key",),
 )
 class AbsoluteHash(ReferenceClient):
     """Drops the sign of a hash."""
@@ -141,7 +144,7 @@ class AbsoluteHash(ReferenceClient):
 @mutant(
     "key-hash-first-digits",
     stands_for="A digest cut to what fits a 64-bit id, as log lines and file names show it.",
-    found_by=("lm.identity.other-key", "keys.format.format"),
+    found_by=("keys.format.format",),
 )
 class FirstDigits(ReferenceClient):
     """Keeps the first 16 digits of a hash."""

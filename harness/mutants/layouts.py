@@ -112,7 +112,7 @@ class HiddenReversed(_OtherOrder):
 @mutant(
     "layout-slots-sorted",
     stands_for="Slots sorted for faster copies: a chunk holds its tokens in the order of the prompt.",
-    found_by=("layouts.packing.pack", "layouts.packing.unpack", "layouts.properties.round-trip"),
+    found_by=("layouts.packing.pack", "layouts.properties.round-trip"),
     captured=PACKED,
 )
 class SlotsSorted(ReferenceClient):

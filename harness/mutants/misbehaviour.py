@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import socket
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
@@ -73,24 +73,24 @@ class PutsBlindly(ReferenceClient):
     connection_class = _PutsBlindly
 
 
-@mutant(
-    "values-remembered",
-    stands_for="A read-through cache in front of the store that nothing ever invalidates.",
-    found_by=("lm.misbehaviour.restarted-and-empty*",),
-)
-class RemembersValues(ReferenceClient):
-    """Gives out what it once got for a key without asking the server again."""
+class _AsksAgain(LmConnection):
+    _question = b""
 
-    def __init__(self) -> None:
-        super().__init__()
-        self._got: dict[str, dict[str, Any]] = {}
+    def request(self, command: str, key: str, about: Description = NOTHING) -> bytes:
+        header = super().request(command, key, about)
+        self._question = header if command == "EXIST" else b""
+        return header
 
-    def get(self, *, connection: str, key: Mapping[str, Any], expect: Mapping[str, Any], **args: Any) -> dict[str, Any]:
-        """Ask the first time."""
-        name = f"{self._key(self._connection(connection), key)} {expect}"
-        if name not in self._got:
-            self._got[name] = super().get(connection=connection, key=key, expect=expect, **args)
-        return self._got[name]
+    def reply(self) -> Reply:
+        if self._question:
+            half = (self._until - time.monotonic()) / 2
+            self._ready().settimeout(half)
+            try:
+                self._ready().recv(1, socket.MSG_PEEK)
+            except TimeoutError:
+                self._until += 2 * half
+                self.send(self._question)
+        return super().reply()
 
 
 @mutant(
@@ -101,20 +101,7 @@ class RemembersValues(ReferenceClient):
 class AsksAgain(ReferenceClient):
     """Repeats a request that timed out on the connection on which it timed out."""
 
-    def exist(self, *, connection: str, key: Mapping[str, Any], **_: Any) -> dict[str, Any]:
-        """Ask, and once more after half of the time."""
-        link = self._connection(connection)
-        header = link.request("EXIST", self._key(link, key))
-        with link.exchange():
-            link.send(header)
-            half = (link._until - time.monotonic()) / 2  # noqa: SLF001
-            link._ready().settimeout(half)  # noqa: SLF001
-            try:
-                link._ready().recv(1, socket.MSG_PEEK)  # noqa: SLF001
-            except TimeoutError:
-                link._until += 2 * half  # noqa: SLF001
-                link.send(header)
-            return {"exists": link.bare_reply()}
+    connection_class = _AsksAgain
 
 
 class _Resynchronises(LmConnection):
@@ -191,7 +178,7 @@ class _HurriesTheFirstReply(LmConnection):
     found_by=("lm.misbehaviour.slow-accept*",),
 )
 class HurriesTheFirstReply(ReferenceClient):
-    """Allows the first reply of a connection a tenth of a second."""
+    """Gives the first reply of a connection a tenth of a second, whatever it is, and later ones their time."""
 
     connection_class = _HurriesTheFirstReply
 
@@ -205,29 +192,12 @@ class _KeepsWhatTimedOut(LmConnection):
 @mutant(
     "goes-on-after-a-timeout",
     stands_for="A timeout that is caught around the read and leaves the socket as it is.",
-    found_by=("lm.misbehaviour.dropped-reply*", "lm.misbehaviour.swapped-replies*", "lm.broken.late-reply*"),
+    found_by=("lm.misbehaviour.dropped-reply*", "lm.broken.late-reply*"),
 )
 class GoesOnAfterATimeout(ReferenceClient):
-    """Uses a connection again whose request has timed out."""
+    """Uses a connection again whose request has timed out, unless its reply has come by then: the reply to come is misread."""
 
     connection_class = _KeepsWhatTimedOut
-
-
-class _GoesOnBlindly(_KeepsWhatTimedOut):
-    @staticmethod
-    def _is_stale(open_socket: socket.socket) -> bool:  # noqa: ARG004  # whatever lies there
-        return False
-
-
-@mutant(
-    "late-value-for-the-next-key",
-    stands_for="A timeout around the future of a request, while the reader of the connection hands out replies as they come.",
-    found_by=("lm.misbehaviour.swapped-replies*", "lm.broken.late-reply*"),
-)
-class GivesLateValues(ReferenceClient):
-    """Takes the reply to a request that timed out for the reply to the next."""
-
-    connection_class = _GoesOnBlindly
 
 
 class _WithoutSign(LmConnection):

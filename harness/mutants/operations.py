@@ -399,7 +399,7 @@ class SendsLongKeys(ReferenceClient):
 @mutant(
     "value-cached-by-hash",
     stands_for="A cache inside the client by chunk hash alone, in front of a store whose keys say more.",
-    found_by=("lm.identity.other-key", "lm.identity.other-model", "lm.connection.interleaved-connections"),
+    found_by=("lm.identity.other-key", "lm.identity.other-model"),
 )
 class CachesByHash(ReferenceClient):
     """Gives out what it stored itself, by the hash of its key."""

@@ -187,7 +187,7 @@ class _ResetEscapes(LmConnection):
 @mutant(
     "reset-not-expected",
     stands_for="An end of stream that is handled, and a reset that is not: which of them comes depends on bytes left unread.",
-    found_by=("lm.broken.reply-breaks-off", "lm.broken.health-breaks-off", "lm.connection.puts-to-a-dead-server"),
+    found_by=("lm.broken.reply-breaks-off",),
 )
 class ResetEscapes(ReferenceClient):
     """Lets the error of a reset connection through."""

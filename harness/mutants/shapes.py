@@ -133,7 +133,7 @@ class BinaryStripped(ReferenceClient):
     "shape-of-zeros-is-scalar",
     stands_for="A shape of nothing but zeros stripped to none, which is a scalar: lmcache keeps one dimension, and it is 0.",
     releases="0.4.4 and later",
-    found_by=DECODING,
+    found_by=("lm.request.decode", "lm.reply.decode"),
 )
 class ZerosAreScalar(ReferenceClient):
     """Takes a shape that is nothing but zeros for one element."""
@@ -151,7 +151,7 @@ def _to_the_first_zero(name: str, shape: Shape) -> Shape:
     "shape-ends-at-a-zero",
     stands_for="A shape read as a C string is: up to the first zero, which may stand inside.",
     releases="0.4.4 and later",
-    found_by=DECODING,
+    found_by=("lm.request.decode", "lm.reply.decode"),
 )
 class EndsAtAZero(ReferenceClient):
     """Cuts a shape at its first zero."""

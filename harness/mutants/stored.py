@@ -76,12 +76,12 @@ class TrustsTheLength(ReferenceClient):
 
 
 @mutant(
-    "cache-never-invalidated",
-    stands_for="A cache that only the process's own writes invalidate, though others write to the same server.",
-    found_by=("lm.machine.interleavings", "lm.counterexamples.program"),
+    "cache-invalidated-by-own-puts-alone",
+    stands_for="A local cache in front of the remote one, which never hears that another engine overwrote a value.",
+    found_by=("lm.machine.interleavings", "lm.counterexamples.program", "lm.concurrency.overwritten-meanwhile"),
 )
 class RemembersForGood(ReferenceClient):
-    """Gives what it loaded before under a key, also when another program has replaced it."""
+    """Gives what it loaded before under a key until it stores something there itself."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -130,7 +130,7 @@ class RepeatsTheLastPut(ReferenceClient):
 @mutant(
     "code-by-its-low-byte",
     stands_for="A code read into eight bits, or compared after a mask: 456 and 65736 end like 200.",
-    found_by=("lm.counterexamples.reply", "lm.fuzz.any-header"),
+    found_by=("lm.counterexamples.reply[*-code-456-*]",),
 )
 class ReadsOneByteOfTheCode(ReferenceClient):
     """Takes every code whose lowest byte is that of 200 for success."""
@@ -152,7 +152,7 @@ class ReadsOneByteOfTheCode(ReferenceClient):
 @mutant(
     "remembers-the-last-reply",
     stands_for="A receive buffer that is used again, and handed out when a reply breaks off because nobody looks at the count.",
-    found_by=("lm.fuzz.any-reply", "lm.broken.truncated-payload"),
+    found_by=("lm.broken.reply-breaks-off",),
 )
 class GivesTheLastPayload(ReferenceClient):
     """Hands out the bytes of the last value of the same size when a reply ends early."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict
 from typing import Any, Final
 
-from reports.mutants.model import ExecutionColumn, KillMatrix, Meeting
+from reports.mutants.model import ExecutionColumn, KillMatrix, Meeting, MutantRow
 
 SCHEMA_VERSION: Final = 1
 
@@ -23,7 +23,8 @@ def to_json(matrix: KillMatrix) -> dict[str, Any]:
         "seconds": matrix.seconds,
         "jobs": matrix.jobs,
         "shown": matrix.shown,
-        "mutants": [{**asdict(row), "releases": list(row.releases)} for row in matrix.mutants],
+        "extra_releases": list(matrix.extra_releases),
+        "mutants": [_mutant(row) for row in matrix.mutants],
         "executions": [_execution(column) for column in matrix.executions],
         "meetings": [_meeting(meeting) for meeting in matrix.meetings],
         "survivors": [
@@ -39,8 +40,14 @@ def to_json(matrix: KillMatrix) -> dict[str, Any]:
             {"case": case.case, "release": case.release, "executions": list(case.executions), "of": case.of}
             for case in matrix.idle
         ],
+        "unmet": [{"mutant": row.name, "where": row.where} for row in matrix.unmet],
+        "missed": [asdict(missed) for missed in matrix.missed],
         "excused": dict(matrix.excused),
     }
+
+
+def _mutant(row: MutantRow) -> dict[str, Any]:
+    return {name: value for name, value in asdict(row).items() if name != "where"} | {"releases": list(row.releases)}
 
 
 def _execution(column: ExecutionColumn) -> dict[str, Any]:

@@ -23,6 +23,8 @@ class MutantRow:
     defect: str
     stands_for: str
     releases: tuple[str, ...]
+    where: str = ""
+    """Where it shows, in words, if in none of the run."""
 
 
 @dataclass(frozen=True)
@@ -49,6 +51,17 @@ class Meeting:
     """The case asserted something, and it did not hold. A crash or a fault of the harness is no kill."""
     seconds: float
     why: str = ""
+
+
+@dataclass(frozen=True)
+class Missed:
+    """A pattern of the cases that are about a mutant, none of whose executions found it."""
+
+    mutant: str
+    release: str
+    pattern: str
+    met: int
+    """Executions: all that the pattern means in the release."""
 
 
 @dataclass(frozen=True)
@@ -99,6 +112,10 @@ class KillMatrix:
     """Every case took part; where some were left out, a mutant that lives on is no fault, unless it was asked for by name."""
     excused: Mapping[str, str] = field(default_factory=dict)
     """Executions that need not find a mutant, and why."""
+    extra_releases: tuple[str, ...] = ()
+    """Releases in which only mutants that show in no other of the run met cases; what is idle there is no fault."""
+    missed: tuple[Missed, ...] = ()
+    """What is said to find a mutant and did not, though something else did."""
 
     @functools.cached_property
     def kills(self) -> Mapping[tuple[str, str], Sequence[Meeting]]:
@@ -129,6 +146,13 @@ class KillMatrix:
             if (row.name, release) not in self.kills
         )
 
+    @functools.cached_property
+    def unmet(self) -> Sequence[MutantRow]:
+        """Mutants that show in no release of the run; none is looked for where survivors are not."""
+        if not self.all_cases and self.all_mutants:
+            return ()
+        return tuple(row for row in self.mutants if not row.releases)
+
     def _survivor(self, mutant: str, release: str) -> Survivor:
         met = [
             meeting for meeting in self.meetings if meeting.mutant == mutant and self.column(meeting.execution).release == release
@@ -144,7 +168,8 @@ class KillMatrix:
         busy = {meeting.execution for meeting in self.meetings if meeting.killed}
         by_case: dict[tuple[str, str], list[ExecutionColumn]] = defaultdict(list)
         for column in self.executions:
-            by_case[column.case, column.release].append(column)
+            if column.release not in self.extra_releases:
+                by_case[column.case, column.release].append(column)
         return tuple(self._idle_cases(by_case.values(), busy))
 
     def _idle_cases(self, cases: Iterable[Sequence[ExecutionColumn]], busy: Collection[str]) -> Iterator[IdleCase]:
@@ -160,5 +185,5 @@ class KillMatrix:
 
     @property
     def shown(self) -> bool:
-        """Every mutant died, and every execution found one."""
-        return not self.survivors and not self.idle
+        """Every mutant met cases and died, and every execution found one."""
+        return not self.survivors and not self.unmet and not self.idle

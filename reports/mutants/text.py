@@ -31,7 +31,8 @@ def text_lines(matrix: KillMatrix, *, width: int = 100) -> list[Text]:
             parts.append(
                 [Text(f"lmcache {release}", style="bold"), *(line for row in rows for line in _row(matrix, row, release, width))]
             )
-    parts += [_survivors(matrix.survivors, width), _idle(matrix.idle, width), _excused(matrix, width), totals(matrix, width)]
+    parts += [_survivors(matrix.survivors, width), _unmet(matrix, width), _missed(matrix, width)]
+    parts += [_idle(matrix.idle, width), _excused(matrix, width), totals(matrix, width)]
     lines: list[Text] = []
     for part in filter(None, parts):
         lines += [*part, Text()]
@@ -52,7 +53,8 @@ def totals(matrix: KillMatrix, width: int = 100) -> list[Text]:
         Text.assemble(
             word,
             f"  {count(clients, 'mutant')} of the client and {len(matrix.mutants) - clients} of the server, "
-            f"{count(len(matrix.survivors), 'survivor')}; {busy} of {count(len(matrix.executions), 'execution')} "
+            f"{count(len(matrix.survivors), 'survivor')}, "
+            f"{len(matrix.unmet)} not met; {busy} of {count(len(matrix.executions), 'execution')} "
             f"killed something, {count(sum(len(case.executions) for case in matrix.idle), 'execution')} idle; "
             f"{count(len(matrix.meetings), 'meeting')} in {'; '.join(rest)}",
         ),
@@ -65,7 +67,11 @@ def _head(matrix: KillMatrix, width: int) -> list[Text]:
         "covering": "covering: each mutant until a case has found it, each execution until it has found a mutant",
         "complete": "complete: every mutant and every execution",
     }[matrix.mode]
-    return wrap(Text.assemble(("The kill matrix", "bold"), f"  {how}"), width)
+    lines = wrap(Text.assemble(("The kill matrix", "bold"), f"  {how}"), width)
+    if matrix.extra_releases:
+        only = f"in {', '.join(matrix.extra_releases)} only the mutants that show in no other of these releases met cases"
+        lines += paragraph(only, width, 2)
+    return lines
 
 
 def _row(matrix: KillMatrix, row: MutantRow, release: str, width: int) -> list[Text]:
@@ -95,6 +101,25 @@ def _survivors(survivors: Sequence[Survivor], width: int) -> list[Text]:
         if survivor.noises:
             lines += paragraph(_NO_FINDING, width, _COLUMN)
     return [*lines, *paragraph("Write a case that finds them, or strengthen the one that should have.", width, 2)]
+
+
+def _unmet(matrix: KillMatrix, width: int) -> list[Text]:
+    if not matrix.unmet:
+        return []
+    lines = [Text("Not met: these show in none of the releases, so that nothing is shown of them", style="bold red")]
+    for row in matrix.unmet:
+        lines += labelled(row.name, f"shows in lmcache {row.where}", width, by=2, column=36)
+    return [*lines, *paragraph("Leave --lmcache out, or name a release of each.", width, 2)]
+
+
+def _missed(matrix: KillMatrix, width: int) -> list[Text]:
+    if not matrix.missed:
+        return []
+    lines = [Text("Said to find a mutant, and did not (another case did)", style="bold yellow")]
+    for missed in matrix.missed:
+        met = count(missed.met, "execution")
+        lines += labelled(missed.mutant, f"lmcache {missed.release}: {missed.pattern}, {met}", width, by=2, column=36)
+    return [*lines, *paragraph("Take it out of found_by, or strengthen the case.", width, 2)]
 
 
 def _idle(idle: Sequence[IdleCase], width: int) -> list[Text]:

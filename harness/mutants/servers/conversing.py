@@ -53,6 +53,7 @@ class _OneRequest(Session):
 @server_mutant(
     "server-closes-after-one-request",
     stands_for="A connection for each request, as in HTTP 1.0.",
+    found_by=("servers.agreement.mock-equals-live",),
 )
 class OneRequest(LmServer):
     """Closes a connection after its first request."""

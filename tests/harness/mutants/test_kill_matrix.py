@@ -8,9 +8,11 @@ from harness.case import CaseSpec
 from harness.client import AdapterFault, ClientCrash, ClientHang
 from harness.failure import CaseFailure, LiveServerFailure, MockDriftFailure, TargetUnavailable
 from harness.killmatrix.kill import kills
+from harness.killmatrix.run import missed
 from harness.killmatrix.schedule import Candidate, Schedule, Task
 from reports.diagnosis import Diagnosis
-from reports.mutants.model import ExecutionColumn, KillMatrix, Meeting, MutantRow
+from reports.mutants.model import ExecutionColumn, KillMatrix, Meeting, Missed, MutantRow
+from reports.mutants.text import text_lines
 from reports.verdict import Verdict
 from wire.release import ReleaseRange
 
@@ -109,7 +111,6 @@ def schedule(*candidates, executions, **changes):
     made = {
         "mode": "covering",
         "excused": {},
-        "matches": lambda pattern, identity: identity.partition("[")[0] == pattern,
         **changes,
     }
     return Schedule(candidates, executions, [0.1] * len(executions), **made)
@@ -176,3 +177,56 @@ def test_an_execution_that_takes_for_ever_is_left_alone():
     plan.end(Task(FIRST, task.first))
     later = plan.next()
     assert later is None or 0 not in later.first
+
+
+def test_a_mutant_that_shows_in_no_release_of_the_run_leaves_the_matrix_not_shown():
+    elsewhere = MutantRow("late", "client", "Does it wrong.", "Haste.", (), "0.4.5")
+    found = matrix(meeting(), mutants=(ROW, elsewhere))
+    assert found.unmet == (elsewhere,)
+    assert not found.shown
+
+
+def test_what_is_idle_in_a_release_that_was_added_for_a_few_mutants_is_no_fault():
+    other = ExecutionColumn("lm.b[0.4.5-mock]", "lm.b", "It works.", "0.4.5", "mock", "client")
+    assert matrix(meeting(), executions=[*ONLY, other], extra_releases=("0.4.5",)).shown
+    assert not matrix(meeting(), executions=[*ONLY, other]).shown
+
+
+def test_what_was_not_executed_when_a_worker_was_lost_is_handed_out_again():
+    plan = schedule(FIRST, executions=CASES)
+    task = plan.next()
+    plan.give_up(task, task.first[0])
+    again = plan.next()
+    assert (task.first, again.first) == ((0, 1), (1,))
+
+
+def test_a_mutant_that_was_found_before_its_worker_was_lost_is_left_to_the_idle_executions():
+    plan = schedule(FIRST, executions=CASES)
+    task = plan.next()
+    plan.learn(task, 0, killed=True, seconds=0.1)
+    plan.give_up(task, 1)
+    assert plan.next().first == (2,)
+
+
+def test_a_case_that_is_said_to_find_a_mutant_and_lets_it_pass_is_told():
+    claims = Candidate("m", "client", "0.5.6", ("lm.a", "lm.b"))
+    passed, died = meeting("lm.a[0.5.6-mock-x]", killed=False), meeting("lm.b[0.5.6-mock]")
+    assert list(missed([claims], CASES, [passed, died])) == []
+    also = meeting("lm.a[0.5.6-mock-y]", killed=False)
+    assert list(missed([claims], CASES, [passed, also, died])) == [Missed("m", "0.5.6", "lm.a", 2)]
+
+
+def test_the_report_names_what_was_not_met_what_was_missed_and_which_releases_were_added():
+    elsewhere = MutantRow("late", "client", "Does it wrong.", "Haste.", (), "0.4.5, 0.4.6")
+    found = matrix(
+        meeting(),
+        mutants=(ROW, elsewhere),
+        releases=("0.3.5", "0.5.6"),
+        extra_releases=("0.3.5",),
+        missed=(Missed("m", "0.5.6", "lm.b", 2),),
+    )
+    text = " ".join(" ".join(line.plain for line in text_lines(found)).split())
+    assert "in 0.3.5 only the mutants that show in no other of these releases met cases" in text
+    assert "late shows in lmcache 0.4.5, 0.4.6" in text
+    assert "m lmcache 0.5.6: lm.b, 2 executions" in text
+    assert "NOT SHOWN" in text

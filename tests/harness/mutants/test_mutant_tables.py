@@ -1,11 +1,12 @@
 """The tables of mutants: enough of them, each documented, each different from what it is a mutant of."""
 
 import re
+from collections import defaultdict
 
 import pytest
 
 from harness.client import ClientUnavailable
-from harness.killmatrix.run import shows_in
+from harness.killmatrix.releases import shows_in
 from harness.matrix import matches
 from harness.mutants.mutant import find_mutant, load_mutants, load_server_mutants, mutant
 from harness.reference.lm import ReferenceClient
@@ -51,11 +52,21 @@ def test_a_mutant_is_another_class_with_something_of_its_own(found):
     assert own - {"__module__", "__doc__", "__parameters__"}
 
 
-def test_the_cases_that_find_a_mutant_exist():
-    names = {case.name for case in collect_cases(lmcache="all", target="fixtures,mock,live", only=())}
-    patterns = [(found.name, pattern) for found in ALL for pattern in found.found_by]
-    cases = {pattern: pattern.partition("[")[0] for _, pattern in patterns}
-    stale = [(who, pattern) for who, pattern in patterns if not any(matches(cases[pattern], name) for name in names)]
+def test_what_is_said_to_find_a_mutant_exists_in_a_release_where_it_shows():
+    executions = defaultdict(list)
+    for case in collect_cases(lmcache="all", target="fixtures,mock,live", only=()):
+        executions[case.name].append(case.id)
+    stale = [
+        (found.name, pattern)
+        for found in ALL
+        for pattern in found.found_by
+        if not any(
+            matches(pattern, identity) and Release.parse(identity.partition("[")[2].partition("-")[0]) in found.releases
+            for name, identities in executions.items()
+            if matches(pattern.partition("[")[0], name)
+            for identity in identities
+        )
+    ]
     assert stale == []
 
 

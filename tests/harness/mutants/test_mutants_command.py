@@ -3,7 +3,6 @@
 import json
 
 import jsonschema
-import pytest
 
 from fixturegen.corpus import captured_releases
 from harness.mutants import mutant as tables
@@ -69,12 +68,21 @@ def test_a_pattern_that_matches_no_case_is_a_usage_error(command):
     assert ended.code == 2
 
 
-@pytest.mark.parametrize("release", [str(captured_releases()[-1]), str(captured_releases()[0])])
-def test_every_mutant_dies_and_every_execution_finds_one(command, tmp_path, release):
+def test_a_named_mutant_that_shows_elsewhere_is_a_usage_error(command):
+    ended = command("mutants", "--only-mutant", "chain-without-fold", "--lmcache", "0.3.1")
+    assert ended.code == 2
+    assert "chain-without-fold shows in 0.4.6" in ended.err
+
+
+def test_every_mutant_dies_and_every_execution_finds_one(command, tmp_path):
     """What the project promises of its cases; the one slow test here."""
-    ended = command("mutants", "--lmcache", release, "--jobs", "2", "--out", "kill.json")
+    ended = command("mutants", "--jobs", "2", "--out", "kill.json")
     document = json.loads((tmp_path / "kill.json").read_text())
     assert document["survivors"] == []
+    assert document["unmet"] == []
     assert document["idle"] == []
+    assert [missed for missed in document["missed"] if missed["release"] == str(captured_releases()[-1])] == []
     assert ended.code == 0
-    assert sum(found["side"] == "client" and bool(found["releases"]) for found in document["mutants"]) >= 40
+    assert {found["mutant"] for found in document["meetings"] if found["killed"]} == {
+        found["name"] for found in document["mutants"]
+    }
