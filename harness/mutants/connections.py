@@ -115,6 +115,20 @@ class KeepsAfterList(_KeepingAfter):
             return super().list(connection=connection, **members)
 
 
+@mutant(
+    "connection-kept-after-a-put-timeout",
+    stands_for="A put that fails is given up in the middle of its payload: the server reads the next requests as payload.",
+    found_by=("lm.connection.nobody-reads",),
+)
+class KeepsAfterPut(_KeepingAfter):
+    """Sends the next request on a connection whose PUT timed out in the middle of its payload."""
+
+    def put(self, *, connection: str, **members: Any) -> Answer:
+        """And leave the connection as it is."""
+        with self._keeping(connection):
+            return super().put(connection=connection, **members)
+
+
 class _KeepsAfterRefusal(Keeping):
     keeps = frozenset({"refused", "protocol"})
 
