@@ -1,6 +1,7 @@
 """What a client still holds after its connections are gone, as it tells itself, and how it ends."""
 
 import time
+from collections.abc import Callable
 
 from cases.lm.steps import SHORT_MS
 from harness.case import MOCK, case, parameters
@@ -167,13 +168,34 @@ def test_loaded_values_are_not_kept(client: Subject, judge: Judge, server: Serve
             client.ok("get", connection=name, key=keys(), expect=value.expect)
             client.ok("close", connection=name)
 
-    load(LOADS // 2)
+    grows_little(client, judge, load, "loads")
+
+
+@case("LM-STATE-003", targets=MOCK, needs=("connect", "put", "exist", "close"), once_for="frames")
+def test_stored_values_are_not_kept(client: Subject, judge: Judge, server: Server, keys: Keys) -> None:
+    """A client that stores a value again and again does not grow by its size each time."""
+    value = binary(bytes(MEBIBYTE))
+
+    def store(times: int) -> None:
+        for _ in range(times):
+            name = client.connect(server)
+            client.ok("put", connection=name, key=keys(), **value.stored)
+            client.ok("exist", connection=name, key=keys())
+            client.ok("close", connection=name)
+            server.forget()  # the mock may be in the process of the client
+
+    grows_little(client, judge, store, "stores")
+
+
+def grows_little(client: Subject, judge: Judge, transfer: Callable[[int], None], what: str) -> None:
+    """The memory of a client that has moved as many values before does not grow with each more."""
+    transfer(LOADS // 2)
     before = client.state("resident_bytes") + GROWTH
-    load(LOADS)
+    transfer(LOADS)
     now = settled(client, "resident_bytes", before)
     judge.holds(
         now <= before,
-        f"resident_bytes in state: {now} after {LOADS} loads of {MEBIBYTE} bytes, {before - GROWTH} before",
+        f"resident_bytes in state: {now} after {LOADS} {what} of {MEBIBYTE} bytes, {before - GROWTH} before",
         cite="LM-STATE-003",
     )
 

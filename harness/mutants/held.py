@@ -171,6 +171,24 @@ class KeepsValues(ReferenceClient):
 
 
 @mutant(
+    "value-kept-after-put",
+    stands_for="A list of values that are to be sent once more if the connection breaks, from which nothing is ever taken.",
+    found_by=("lm.state.stored-values-are-not-kept",),
+)
+class KeepsStoredValues(ReferenceClient):
+    """Keeps a copy of everything that it stores."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._kept: list[bytearray] = []
+
+    def put(self, *, payload: bytes, **members: Any) -> Answer:
+        """Store a value."""
+        self._kept.append(bytearray(payload))
+        return super().put(payload=payload, **members)
+
+
+@mutant(
     "connections-open-after-bye",
     stands_for="A client whose connections live in a table of the whole process, which no shutdown empties.",
     found_by=("lm.state.bye-ends-everything",),
