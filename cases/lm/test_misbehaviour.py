@@ -13,8 +13,6 @@ from harness.judge import Judge, in_words
 from harness.subject import Subject
 from harness.targets import Server
 from harness.values import Keys, Value, sample
-from mockserver.journal import Journal
-from mockserver.records import Exchange
 from wire.lm.profile import LmProfile, lm_profile
 from wire.release import KNOWN_RELEASES, Release, ReleaseRange
 
@@ -39,7 +37,9 @@ def test_dropped_reply(client: Subject, judge: Judge, server: Server, keys: Keys
     unanswered(client, judge, connection, keys, value, vector)
     dropped = judge.struck(server)
     in_step(client, judge, connection, keys)
-    nothing_more(judge, server, dropped, "a request travelled on the connection whose reply never came")
+    nothing_more(
+        judge, server, dropped.connection, dropped.number, "a request travelled on the connection whose reply never came"
+    )
 
 
 @case("LM-CONN-001", "LM-CONN-002", targets=MOCK, needs=LOADING, variants=parameters("EXIST", "GET"), once_for="frames")
@@ -285,28 +285,28 @@ def out_of_order(client: Subject, judge: Judge, server: Server, connection: str,
         )
 
 
-def nothing_more(judge: Judge, server: Server, dropped: Exchange, summary: str) -> None:
-    """The request that was not answered is the last one on its connection."""
-    seen = server.journal.exchanges(connection=dropped.connection)
-    more = f"connection {dropped.connection} carried {seen[-1].number} requests, the unanswered one is its {dropped.number}."
-    judge.holds(seen[-1].number == dropped.number, summary, cite="LM-CONN-002", exchange=more)
+def nothing_more(judge: Judge, server: Server, connection: int, number: int, summary: str) -> None:
+    """The exchange of this number is the last one on its connection."""
+    last = server.journal.exchanges(connection=connection)[-1].number
+    more = f"connection {connection} carried {last} requests, the unanswered one is its {number}."
+    judge.holds(last == number, summary, cite="LM-CONN-002", exchange=more)
 
 
 def arrives(judge: Judge, server: Server, ended: int, payload: bytes) -> None:
     """A put that the client called done is received whole, on another connection than the one that was ended."""
-
-    def received(journal: Journal) -> list[Exchange]:
-        return [put for put in journal.exchanges(command="PUT")[1:] if put.done and put.connection != ended]
-
     try:
-        got = server.journal.wait_for(received, 1.5)[-1].payload or b""
+        puts = server.journal.wait_for(
+            lambda journal: [put for put in journal.exchanges(command="PUT")[1:] if put.done and put.connection != ended], 1.5
+        )
     except TimeoutError:
         judge.fail(
             "put said that it was done, but it had used a connection that the server had ended: the value is lost",
             cite="LM-CONN-002",
             conformant_answer="ok over a new connection, or error connection",
         )
-    judge.same_bytes(payload, got, what="the payload that came", source="what this case stored", cite="LM-PUT-001")
+    judge.same_bytes(
+        payload, puts[-1].payload or b"", what="the payload that came", source="what this case stored", cite="LM-PUT-001"
+    )
 
 
 def fails_to_connect(client: Subject, judge: Judge, server: Server, keys: Keys, *, timeout_ms: int) -> None:
