@@ -11,7 +11,7 @@ from harness.leaks import client_leaves_nothing, room_for
 from harness.peers import Peer, await_bytes
 from harness.stamped import Stamp, TornError, read_stamp
 from harness.subject import Subject
-from harness.targets import Server
+from harness.targets import Server, mock_server
 from harness.values import Keys, binary
 from wire.lm.profile import LmProfile
 from wire.release import Release
@@ -19,6 +19,8 @@ from wire.release import Release
 SIZES = (512, 512, 512, 512, 24, 4000, 70_000, 300_000)
 """Bytes of the values of one connection: some alike, so that only the bytes tell them apart, others up to a long one."""
 ROUNDS = 3
+MEANWHILE = 0.05
+"""Seconds that replies are held back, so that requests that were made at once are under way at once."""
 CROWD = 256
 CROWD_POOL = CROWD // 4
 """Sockets, and threads, that a client may keep when a crowd is gone."""
@@ -75,6 +77,43 @@ def test_replies_in_segments(client: Subject, judge: Judge, server: Server, keys
         answers = client.call_all([_get(connections[number % 2], name, 400) for number, name in enumerate(names)])
         for expected, answer in zip(values, answers, strict=True):
             _is_value(judge, answer, expected, "LM-CONN-004")
+
+
+@case("LM-CONN-005", "LM-ID-008", targets=MOCK, needs=LOADING, once_for="frames")
+def test_one_key_with_two_expectations(client: Subject, judge: Judge, server: Server, keys: Keys) -> None:
+    """Of several gets of one key under way, those that expect what is there get it, and the others nothing."""
+    value, other = Stamp(1, 0, 0).payload(400), 300
+    connections = [client.connect(server) for _ in range(4)]
+    client.ok("put", connection=connections[0], key=keys(), **binary(value).stored)
+    client.ok_all([_exist(connection, keys()) for connection in connections])
+    server.misbehave(f"delay:seconds={MEANWHILE},command=GET")
+    sizes = (len(value), other, len(value), other)
+    answers = client.call_all([_get(*pair) for pair in zip(connections, [keys()] * 4, sizes, strict=True)])
+    for size, answer in zip(sizes, answers, strict=True):
+        if size == len(value):
+            _is_value(judge, answer, value, "LM-CONN-005")
+        else:
+            because = f"the value has {len(value)} bytes, and {size} were expected"
+            judge.not_ok("get", answer, because=because, kinds=("refused", "protocol"), miss=True, cite="LM-ID-008")
+
+
+@case("LM-CONN-005", targets=MOCK, needs=LOADING, once_for="frames")
+def test_one_key_on_two_servers(client: Subject, judge: Judge, server: Server, keys: Keys, release: Release) -> None:
+    """Gets of one key under way on two servers get what each server has."""
+    with mock_server(release) as second:
+        servers = (server, second)
+        connections = [client.connect(one) for one in servers]
+        values = [Stamp(1, number, 0).payload(400) for number in range(2)]
+        for connection, value in zip(connections, values, strict=True):
+            client.ok("put", connection=connection, key=keys(), **binary(value).stored)
+            client.ok("exist", connection=connection, key=keys())
+        for one in servers:
+            one.misbehave(f"delay:seconds={MEANWHILE},command=GET")
+        answers = client.call_all([_get(connection, keys(), 400) for connection in connections])
+        for expected, answer in zip(values, answers, strict=True):
+            _is_value(judge, answer, expected, "LM-CONN-005")
+        for connection in connections:
+            client.ok("close", connection=connection)
 
 
 @case("LM-CONN-005", "LM-PUT-003", targets=SERVERS, needs=LOADING)
