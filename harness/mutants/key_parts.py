@@ -202,6 +202,7 @@ class LayersFromOne(ReferenceClient):
         "keys.format.format",
         "keys.chunks.keys",
         "lm.request.encode",
+        "lm.identity.no-two-identities-share-a-key[0.3.1-*]",
     ),
 )
 class ModelAsFileName(ReferenceClient):

@@ -152,7 +152,7 @@ class ReadsOneByteOfTheCode(ReferenceClient):
 @mutant(
     "remembers-the-last-reply",
     stands_for="A receive buffer that is used again, and handed out when a reply breaks off because nobody looks at the count.",
-    found_by=("lm.broken.reply-breaks-off",),
+    found_by=("lm.counterexamples.program[*-buffer-used-again]",),
 )
 class GivesTheLastPayload(ReferenceClient):
     """Hands out the bytes of the last value of the same size when a reply ends early."""

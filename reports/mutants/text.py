@@ -41,7 +41,8 @@ def text_lines(matrix: KillMatrix, *, width: int = 100) -> list[Text]:
 
 def totals(matrix: KillMatrix, width: int = 100) -> list[Text]:
     """The verdict, and the line for those who read no more."""
-    busy = len({meeting.execution for meeting in matrix.meetings if meeting.killed})
+    sought = {column.id for column in matrix.executions if column.release not in matrix.extra_releases}
+    busy = len(sought & {meeting.execution for meeting in matrix.meetings if meeting.killed})
     clients = sum(row.side == "client" for row in matrix.mutants)
     rest = [f"{matrix.seconds:.0f} s with {count(matrix.jobs, 'worker')}"]
     if not matrix.all_mutants:
@@ -54,7 +55,7 @@ def totals(matrix: KillMatrix, width: int = 100) -> list[Text]:
             word,
             f"  {count(clients, 'mutant')} of the client and {len(matrix.mutants) - clients} of the server, "
             f"{count(len(matrix.survivors), 'survivor')}, "
-            f"{len(matrix.unmet)} not met; {busy} of {count(len(matrix.executions), 'execution')} "
+            f"{len(matrix.unmet)} not met; {busy} of {count(len(sought), 'execution')} "
             f"killed something, {count(sum(len(case.executions) for case in matrix.idle), 'execution')} idle; "
             f"{count(len(matrix.meetings), 'meeting')} in {'; '.join(rest)}",
         ),
