@@ -93,7 +93,7 @@ class _KeepingAfter(ReferenceClient):
 @mutant(
     "connection-kept-after-a-health-timeout",
     stands_for="A health check that catches its timeout itself, since a server that is not well is an answer and no failure.",
-    found_by=("lm.misbehaviour.dropped-reply*HEALTH]",),
+    found_by=("lm.misbehaviour.dropped-reply[*HEALTH]",),
 )
 class KeepsAfterHealth(_KeepingAfter):
     """Sends the next request on a connection whose HEALTH timed out."""

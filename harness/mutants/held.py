@@ -100,7 +100,7 @@ class _KeepsLate(_KeepsAfter):
 @mutant(
     "descriptor-kept-after-a-timeout",
     stands_for="A timeout is raised by another thread than the one that owns the socket, which waits for it still.",
-    found_by=("lm.state.spoiled-replies-leave-no-descriptor*late]",),
+    found_by=("lm.state.spoiled-replies-leave-no-descriptor[*late]",),
 )
 class KeepsWhatWasLate(ReferenceClient):
     """Leaves the socket of a connection that timed out open."""
@@ -115,7 +115,7 @@ class _KeepsRefused(_KeepsAfter):
 @mutant(
     "descriptor-kept-after-a-refusal",
     stands_for="An exception of the parser passes by the handler of socket errors, in which the socket is closed.",
-    found_by=("lm.state.spoiled-replies-leave-no-descriptor*wrong]",),
+    found_by=("lm.state.spoiled-replies-leave-no-descriptor[*wrong]",),
 )
 class KeepsWhatWasRefused(ReferenceClient):
     """Leaves the socket of a connection open whose reply it refused."""
