@@ -7,6 +7,8 @@ not depend on the thread that started a process, as ``PR_SET_PDEATHSIG`` does, a
 Every process on the leash also carries a mark in its environment, which its children inherit. Where ``/proc`` can be read
 (Linux) the mark finds those that left the process group, and one that was started in the very moment in which this process died.
 Elsewhere the process group is all that is killed.
+
+Directories that must not outlive this process are named to the keeper as well, which removes them last.
 """
 
 from __future__ import annotations
@@ -14,7 +16,9 @@ from __future__ import annotations
 import contextlib
 import itertools
 import os
+import shutil
 import signal
+import stat
 import subprocess
 import sys
 import threading
@@ -25,6 +29,8 @@ from typing import IO, Any, Final
 
 MARK: Final = "LMCONFORM_LEASH"
 _PROCESSES: Final = Path("/proc")
+_DIRECTORY: Final = "d"
+"""What a line about a directory has in the place of a process id; the path follows in hexadecimal."""
 _POLL: Final = 0.05
 _HELD_BACK: Final = 1.0
 """Seconds in which children of a killed process may still appear, because it forked when it was killed."""
@@ -76,6 +82,28 @@ def start(
     process = subprocess.Popen(list(command), env=leash.environment(variables), start_new_session=True, **options)
     leash.hold(process.pid, grace=grace)
     return process, leash
+
+
+def keep_directory(path: Path) -> None:
+    """Have a directory removed once this process is gone; call this before it is made, so that there is no moment between."""
+    _keeper.tell(f"+{_DIRECTORY}{os.fsencode(path).hex()}\n")
+
+
+def remove_directory(path: Path) -> None:
+    """Remove a directory now, so that the keeper need not."""
+    discard(path)
+    _keeper.tell(f"-{_DIRECTORY}{os.fsencode(path).hex()}\n")
+
+
+def discard(path: Path) -> None:
+    """Remove a directory with all that is in it; where a link or a file took its place, remove that, and nothing behind it."""
+    try:
+        if stat.S_ISDIR(path.lstat().st_mode):
+            shutil.rmtree(path, ignore_errors=True)
+        else:
+            path.unlink()
+    except OSError:
+        pass
 
 
 def ended(pid: int, seconds: float) -> bool:
@@ -131,11 +159,11 @@ class _Keeper:
     def tell(self, line: str) -> None:
         """Tell it one thing; one that was killed is replaced and told everything again."""
         with self._lock:
-            pid, _, grace = line[1:].strip().partition(" ")
+            name, _, grace = line[1:].strip().partition(" ")
             if line[0] == "+":
-                self._held[pid] = grace
+                self._held[name] = grace
             else:
-                self._held.pop(pid, None)
+                self._held.pop(name, None)
             self._start()
             try:
                 os.write(self._pipe, line.encode())
@@ -163,8 +191,8 @@ class _Keeper:
             self._process = None
         os.close(self._pipe)
         self._start()
-        for pid, grace in self._held.items():
-            os.write(self._pipe, f"+{pid} {grace}\n".encode())
+        for name, grace in self._held.items():
+            os.write(self._pipe, f"+{name} {grace}\n".encode())
 
     def _forget(self) -> None:
         """A child made by fork keeps nobody: its copy of the pipe would hide the end of its parent."""
@@ -186,14 +214,19 @@ _keeper = _Keeper()
 
 
 def keep(lines: IO[bytes], token: str) -> None:
-    """What the keeper does: remember until the end of the pipe, then kill what is left."""
+    """What the keeper does: remember until the end of the pipe, then kill what is left, then remove what it lay in."""
     held: dict[int, float] = {}
+    directories: set[Path] = set()
     for line in lines:
-        pid, _, grace = line[1:].strip().partition(b" ")
-        if line.startswith(b"+"):
-            held[int(pid)] = float(grace)
+        name, _, grace = line[1:].decode().strip().partition(" ")
+        adds = line.startswith(b"+")
+        if name.startswith(_DIRECTORY):
+            path = Path(os.fsdecode(bytes.fromhex(name.removeprefix(_DIRECTORY))))
+            (directories.add if adds else directories.discard)(path)
+        elif adds:
+            held[int(name)] = float(grace)
         else:
-            held.pop(int(pid), None)
+            held.pop(int(name), None)
     gone = time.monotonic()
     while held:
         for group, seconds in list(held.items()):
@@ -203,6 +236,8 @@ def keep(lines: IO[bytes], token: str) -> None:
         if held:
             time.sleep(_POLL)
     _sweep(token)
+    for path in directories:
+        discard(path)
 
 
 def _sweep(token: str) -> None:

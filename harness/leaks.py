@@ -82,14 +82,14 @@ def server_leaves_nothing(judge: Judge, server: Server) -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def client_leaves_nothing(client: Subject, judge: Judge, *, connections: int) -> Iterator[None]:
+def client_leaves_nothing(client: Subject, judge: Judge, *, connections: int, pool: int) -> Iterator[None]:
     """When the block has closed its connections, the client tells in ``state`` of hardly more than before.
 
-    A tenth of a descriptor or thread for each connection is allowed: clients may make some things when they first need them.
+    So many descriptors and threads as a pool may keep are allowed: clients may make some things when they first need them.
     """
     before = client.ok("state")
     yield
-    left = _settled(lambda: _grown(client.ok("state"), before, connections // 10))
+    left = _settled(lambda: _grown(client.ok("state"), before, pool))
     words = f"after {connections} connections were opened and closed, state tells of {left} more than before"
     judge.holds(not left, words, cite="LM-STATE-001")
 

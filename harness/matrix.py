@@ -152,7 +152,8 @@ class Matrix:
     live: LiveServers
     results: Path | None
     book: Book | None = None
-    examples: int = EXAMPLES
+    examples: int | None = None
+    """Examples of each property; None where nobody asked for a number."""
     seed: int = SEED
     properties: bool = False
     """Only the cases that draw examples."""
@@ -231,7 +232,7 @@ class Matrix:
 
     def examples_of(self, function: str, cell: Cell) -> Examples:
         """How a property is tried in one execution."""
-        count, asked = self.examples, self.examples != EXAMPLES
+        count, asked = self.examples or EXAMPLES, self.examples is not None
         return Examples(count, self.seed, f"{function}[{cell.id}]", shrink=self.shrink, asked=asked)
 
     @property
@@ -409,7 +410,7 @@ class Matrix:
             words += ["--live", f"{self.live.address[0]}:{self.live.address[1]}"]
         elif cell.target == "live" and self.live.runtime != "venv":
             words += ["--runtime", self.live.runtime]
-        if self.examples != EXAMPLES:
+        if self.examples is not None:
             words += ["--examples", str(self.examples)]
         if self.seed != SEED:
             words += ["--seed", str(self.seed)]

@@ -120,7 +120,8 @@ class Peer:
         try:
             while rest:
                 # The real server sends header and payload apart and waits for the acknowledgement of the one before the other.
-                self._socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_QUICKACK, 1)
+                if hasattr(socket, "TCP_QUICKACK"):
+                    self._socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_QUICKACK, 1)
                 got = self._socket.recv_into(rest)
                 if not got:
                     raise PeerFailed(f"the server ended the connection {count - len(rest)} bytes into {what} of {count}")

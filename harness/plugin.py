@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 import pytest
 
+from wire.numerals import read_decimal, read_integer
+
 if TYPE_CHECKING:
     from fixturegen.corpus import Corpus
     from harness.case import CaseSpec, Cell
@@ -39,7 +41,7 @@ _DEFAULTS: Final[dict[str, Any]] = {
     "runtime": "venv",
     "results": None,
     "expectations": None,
-    "examples": EXAMPLES,
+    "examples": None,
     "seed": SEED,
     "properties": False,
     "deadline": DEADLINE,
@@ -63,11 +65,21 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     add("runtime", "where live servers run: venv or docker (default: venv)")
     add("results", "write results.jsonl there", metavar="FILE")
     add("expectations", "a list of known failures, in TOML", metavar="FILE")
-    add("examples", f"hypothesis examples of each property (default: {EXAMPLES})", type=int)
-    add("seed", f"what the examples are drawn from (default: {SEED}, the same examples in every run)", type=int, metavar="NUMBER")
+    add("examples", f"hypothesis examples of each property (default: {EXAMPLES})", type=read_integer)
+    add(
+        "seed",
+        f"what the examples are drawn from (default: {SEED}, the same examples in every run)",
+        type=read_integer,
+        metavar="NUMBER",
+    )
     add("properties", "only the cases that draw examples", action="store_true")
-    add("deadline", f"seconds after which a silent client hangs (default: {DEADLINE:g})", type=float, metavar="SECONDS")
-    add("client-start", f"seconds that a client may take to start (default: {CLIENT_START:g})", type=float, metavar="SECONDS")
+    add("deadline", f"seconds after which a silent client hangs (default: {DEADLINE:g})", type=read_decimal, metavar="SECONDS")
+    add(
+        "client-start",
+        f"seconds that a client may take to start (default: {CLIENT_START:g})",
+        type=read_decimal,
+        metavar="SECONDS",
+    )
     add("client-memory", "bytes that a client may hold, such as 4GiB", metavar="BYTES")
 
 

@@ -25,7 +25,7 @@ from harness.clients.spec import may_kill, open_client
 from harness.expectations.file import ExpectationsFile, read_expectations
 from harness.expectations.write import require_free, write_expectations
 from harness.matrix import case_id, cell_of, collectors
-from harness.plugin import CLIENT_START, DEADLINE, EXAMPLES, SEED
+from harness.plugin import CLIENT_START, DEADLINE, SEED
 from harness.requirements import load_requirements
 from harness.targets import LiveServers
 from harness.usage import (
@@ -68,7 +68,8 @@ class RunOptions:
     live: str | None = None
     runtime: str = "venv"
     folder: Path = Path("lmconform-results")
-    examples: int = EXAMPLES
+    examples: int | None = None
+    """Examples of each property; None means the usual number, and fewer of those that take long."""
     seed: int = SEED
     """What examples are drawn from; the default gives the same in every run."""
     properties: bool = False
@@ -144,7 +145,8 @@ def _judge(options: RunOptions, budget: Budget, known: ExpectationsFile | None) 
     arguments = [
         *("--client", options.client, "--lmcache", options.lmcache, "--target", options.target),
         *("--runtime", options.runtime),
-        *("--examples", str(options.examples), "--seed", str(options.seed), "--deadline", str(options.deadline)),
+        *("--seed", str(options.seed), "--deadline", str(options.deadline)),
+        *(("--examples", str(options.examples)) if options.examples is not None else ()),
         *(("--properties",) if options.properties else ()),
         *("--client-start", str(options.client_start), "--client-memory", str(budget.memory)),
         *(("--live", options.live) if options.live is not None else ()),

@@ -7,6 +7,7 @@ import secrets
 import tempfile
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Final
 
 from fixturegen.corpus import captured_releases
 from fixturegen.environment import RUNTIMES
@@ -14,7 +15,16 @@ from harness.case import TARGETS, TargetName
 from harness.memory import default_limit
 from harness.plugin import CLIENT_START, DEADLINE
 from wire.errors import WireError
+from wire.numerals import LONGEST, NoNumber, read_integer, shown
 from wire.release import Release
+
+LONGEST_WAIT: Final = 86400.0
+"""Seconds."""
+LEAST_MEMORY: Final = 64 << 20
+"""Bytes: an interpreter that has imported a codec, and one large value."""
+MOST_MEMORY: Final = 1 << 50
+_SIZE: Final = re.compile(r"(?P<number>[0-9]+) ?(?:(?P<unit>[KMGT])i?B?|B)?", re.IGNORECASE | re.ASCII)
+_PORT: Final = range(1, 65536)
 
 
 class UsageError(Exception):
@@ -87,16 +97,15 @@ def parse_runtime(text: str) -> str:
     return text
 
 
-def parse_effort(examples: int, deadline: float) -> tuple[int, float]:
-    """Examples of each property, and seconds for each call.
+def parse_effort(examples: int | None, deadline: float) -> tuple[int | None, float]:
+    """Examples of each property, None where nobody asked for a number, and seconds for each call.
 
     Raises:
-        UsageError: one of them is not positive.
+        UsageError: one of them is not positive, or the seconds are more than a day.
     """
-    if examples < 1:
+    if examples is not None and examples < 1:
         raise UsageError(f"--examples {examples} would check nothing; give 1 or more")
-    if not 0 < deadline < float("inf"):
-        raise UsageError(f"--deadline {deadline:g} is no time to wait; give seconds, such as {DEADLINE:g}")
+    _require_time("--deadline", deadline, DEADLINE)
     return examples, deadline
 
 
@@ -119,26 +128,47 @@ def read_seed(text: str) -> int:
     """
     if text == "random":
         return 1 + secrets.randbelow(2**31 - 1)
-    if not (text.isascii() and text.isdigit()):
-        raise UsageError(f"--seed {text!r} is no seed; give a number, or random")
-    return parse_seed(int(text))
+    try:
+        return parse_seed(read_integer(text))
+    except NoNumber:
+        raise UsageError(f"--seed {shown(text)!r} is no seed; give a number of at most {LONGEST} digits, or random") from None
 
 
 def parse_limits(start: float, memory: str | int | None, *, clients: int = 1) -> tuple[float, int]:
     """Seconds that a client may take to start, and bytes that it may hold where so many clients run at once.
 
     Raises:
-        UsageError: one of them is not positive, or no number.
+        UsageError: one of them is no number, or out of bounds.
     """
-    if not 0 < start < float("inf"):
-        raise UsageError(f"--client-start {start:g} is no time to wait; give seconds, such as {CLIENT_START:g}")
+    _require_time("--client-start", start, CLIENT_START)
     if memory is None:
         return start, default_limit(clients)
-    found = re.fullmatch(r"(\d+) ?(?:([KMGT])i?B?|B)?", str(memory).strip(), re.IGNORECASE)
-    size = int(found[1]) << 10 * " KMGT".index((found[2] or " ").upper()) if found else 0
-    if not size:
-        raise UsageError(f"--client-memory {memory} is no size; give bytes, or a number with KiB, MiB or GiB, such as 4GiB")
+    size = _size(str(memory).strip())
+    if size is None:
+        raise UsageError(
+            f"--client-memory {shown(str(memory))} is no size; give bytes, or a number with KiB, MiB or GiB, such as 4GiB"
+        )
+    if not LEAST_MEMORY <= size <= MOST_MEMORY:
+        raise UsageError(
+            f"--client-memory {shown(str(memory))} is {'less' if size < LEAST_MEMORY else 'more'} than a client can have; "
+            f"give from {LEAST_MEMORY >> 20}MiB to {MOST_MEMORY >> 40}TiB"
+        )
     return start, size
+
+
+def _size(text: str) -> int | None:
+    found = _SIZE.fullmatch(text)
+    try:
+        return read_integer(found["number"]) << 10 * " KMGT".index((found["unit"] or " ").upper()) if found else None
+    except NoNumber:
+        return None
+
+
+def _require_time(option: str, seconds: float, example: float) -> None:
+    if not 0 < seconds <= LONGEST_WAIT:
+        raise UsageError(
+            f"{option} {seconds:g} is no time to wait; give seconds, such as {example:g}, and at most {LONGEST_WAIT:g}, a day"
+        )
 
 
 def parse_address(text: str | None, releases: Sequence[Release], targets: Sequence[TargetName]) -> tuple[str, int] | None:
@@ -150,10 +180,14 @@ def parse_address(text: str | None, releases: Sequence[Release], targets: Sequen
     if text is None:
         return None
     host, separator, port = text.rpartition(":")
-    if not separator or not host or not port.isdigit() or not 0 < int(port) < 65536:
-        raise UsageError(f"--live {text!r} is no address; write HOST:PORT, such as 127.0.0.1:65432")
+    try:
+        number = read_integer(port)
+    except NoNumber:
+        number = 0
+    if not separator or not host or number not in _PORT:
+        raise UsageError(f"--live {shown(text)!r} is no address; write HOST:PORT, such as 127.0.0.1:65432")
     if "live" not in targets:
         raise UsageError("--live names a server, but live is not among the targets; add --target live")
     if len(releases) != 1:
         raise UsageError("--live names one server, which runs one release; name that release with --lmcache")
-    return host.strip("[]"), int(port)
+    return host.strip("[]"), number

@@ -46,7 +46,9 @@ class Listener:
         self._reap_at = 64
         self._door = Door(host, port, allow_remote=allow_remote)
         self.address = self._door.address
-        self._look_again = os.eventfd(0, os.EFD_NONBLOCK | os.EFD_CLOEXEC)
+        self._look_again, self._news = os.pipe()
+        for end in (self._look_again, self._news):
+            os.set_blocking(end, False)
         self._settled = threading.Condition()
         self._asked = self._done = 0
         self._acceptor = threading.Thread(target=self._accept, name=f"{name}-accept", daemon=True)
@@ -57,7 +59,7 @@ class Listener:
         with self._settled:
             self._asked += 1
             mine = self._asked
-            os.eventfd_write(self._look_again, 1)
+            self._wake()
             self._settled.wait_for(lambda: self._done >= mine, _STOP_WITHIN)
 
     def stop(self) -> list[Served]:
@@ -70,7 +72,7 @@ class Listener:
             RuntimeError: a thread does not end, which is a defect of the mock.
         """
         self._stopping.set()
-        os.eventfd_write(self._look_again, 1)
+        self._wake()
         self._acceptor.join(_STOP_WITHIN)
         with self._lock:
             mine = [pair for pair in self._served if pair[0] is threading.current_thread()]
@@ -84,7 +86,8 @@ class Listener:
         stuck = [thread.name for thread in (self._acceptor, *(thread for thread, _ in served)) if thread.is_alive()]
         if stuck:
             raise RuntimeError(f"these threads of a mock server did not end within {_STOP_WITHIN} s: {', '.join(stuck)}")
-        os.close(self._look_again)
+        for end in (self._look_again, self._news):
+            os.close(end)
         return mine
 
     def adopt(self, served: list[Served]) -> None:
@@ -134,8 +137,12 @@ class Listener:
 
     def _is_news(self) -> bool:
         with contextlib.suppress(BlockingIOError):
-            os.eventfd_read(self._look_again)
+            os.read(self._look_again, 4096)
         return True
+
+    def _wake(self) -> None:
+        with contextlib.suppress(BlockingIOError):  # full of news already
+            os.write(self._news, b"!")
 
     def _take(self, faults: tuple[str, ...]) -> None:
         try:

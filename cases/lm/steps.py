@@ -30,6 +30,20 @@ def stored_elsewhere(client: Subject, server: Server, keys: Keys, profile: LmPro
     return client.connect(server, timeout_ms=timeout_ms), value
 
 
+def released(judge: Judge, server: Server, *, pool: int, cite: str) -> None:
+    """The mock sees that hardly more connections are open than a pool may keep for later; a live server does not tell."""
+    if server.mock is None:
+        return
+    try:
+        server.journal.wait_for(lambda journal: len(journal.open_connections) <= pool)
+    except TimeoutError:
+        left = len(server.journal.open_connections)
+        judge.fail(
+            f"the client closed its connections, but the server still sees {left} open; at most {pool} may be kept for later",
+            cite=cite,
+        )
+
+
 def in_step(client: Subject, judge: Judge, connection: str, keys: Keys) -> None:
     """Exist of a stored and of an unknown key are right, or the connection is gone."""
     for key, expected in ((keys(), True), (keys(hash=0xDEAD), False)):

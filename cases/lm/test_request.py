@@ -15,6 +15,16 @@ TABLES = ("LM-REQ-005", "LM-REQ-006", "LM-REQ-007", "LM-REQ-008")
 SHAPES = ("LM-REQ-009", "LM-REQ-010")
 
 
+def only_these(judge: Judge, server: Server, *commands: str) -> None:
+    """The operations of this case, and connecting, sent these requests and no others."""
+    seen = [exchange.command for exchange in server.journal.exchanges()]
+    judge.holds(
+        not set(seen) - set(commands) and len(seen) <= len(commands),
+        f"the server saw {' and '.join(seen)}; the operations asked for {' and '.join(commands)} and nothing else",
+        cite="LM-REQ-013",
+    )
+
+
 def sent(command: str) -> Callable[[Vector], bool]:
     """Vectors of a request that a client would send."""
     return lambda vector: vector.id.startswith("lm.request.sent.") and vector.args["command"] == command
@@ -49,7 +59,14 @@ def test_decode_refused(client: Subject, judge: Judge, vector: Vector) -> None:
     judge.not_ok("decode_request", answer, because=vector.refusal, kinds=("protocol",), source=vector)
 
 
-@case("LM-PUT-001", *SIZES, targets=MOCK, needs=("connect", "put", "exist"), variants=answered("encode_request", sent("PUT")))
+@case(
+    "LM-PUT-001",
+    "LM-REQ-013",
+    *SIZES,
+    targets=MOCK,
+    needs=("connect", "put", "exist"),
+    variants=answered("encode_request", sent("PUT")),
+)
 def test_put_on_the_wire(client: Subject, judge: Judge, server: Server, vector: Vector) -> None:
     """What a client sends for a put is the header that lmcache writes, then the payload and nothing else."""
     described = {name: vector.args[name] for name in ("key", "format", "dtype", "shape", "location")}
@@ -68,34 +85,52 @@ def test_put_on_the_wire(client: Subject, judge: Judge, server: Server, vector: 
     judge.same_bytes(payload, exchange.payload or b"", what="the payload on the wire", source="the payload of this case")
     count = len(server.journal.exchanges(command="PUT"))
     judge.holds(count == 1, f"one put became {count} PUT requests", cite="LM-PUT-001")
+    only_these(judge, server, "PUT", "EXIST")
 
 
-@case("LM-GET-001", *SIZES, targets=MOCK, needs=("connect", "get"), variants=answered("encode_request", sent("GET")))
+@case(
+    "LM-GET-001", "LM-REQ-013", *SIZES, targets=MOCK, needs=("connect", "get"), variants=answered("encode_request", sent("GET"))
+)
 def test_get_on_the_wire(client: Subject, judge: Judge, server: Server, vector: Vector) -> None:
     """What a client sends for a get is the header that lmcache writes."""
     connection = client.connect(server)
     expect = {"format": "KV_2LTD", "dtype": "float16", "shape": [2, 2, 4, 8]}
     judge.miss(client.call("get", connection=connection, key=vector.args["key"], expect=expect), because="the store is empty")
+    only_these(judge, server, "GET")
     got = judge.exchange(server, "GET").header
     judge.same_bytes(raw(vector.answer["bytes"]), got, what="the GET header", describe=judge.as_request, source=vector)
 
 
-@case("LM-GET-001", *SIZES, targets=MOCK, needs=("connect", "exist"), variants=answered("encode_request", sent("EXIST")))
+@case(
+    "LM-GET-001",
+    "LM-REQ-013",
+    *SIZES,
+    targets=MOCK,
+    needs=("connect", "exist"),
+    variants=answered("encode_request", sent("EXIST")),
+)
 def test_exist_on_the_wire(client: Subject, judge: Judge, server: Server, vector: Vector) -> None:
     """What a client sends for an exist is the header that lmcache writes."""
     connection = client.connect(server)
     client.ok("exist", connection=connection, key=vector.args["key"])
+    only_these(judge, server, "EXIST")
     got = judge.exchange(server, "EXIST").header
     judge.same_bytes(raw(vector.answer["bytes"]), got, what="the EXIST header", describe=judge.as_request, source=vector)
 
 
 @case(
-    "LM-HEALTH-001", "LM-GET-001", targets=MOCK, needs=("connect", "health"), variants=answered("encode_request", sent("HEALTH"))
+    "LM-HEALTH-001",
+    "LM-GET-001",
+    "LM-REQ-013",
+    targets=MOCK,
+    needs=("connect", "health"),
+    variants=answered("encode_request", sent("HEALTH")),
 )
 def test_health_on_the_wire(client: Subject, judge: Judge, server: Server, vector: Vector) -> None:
     """What a client sends for a health is the header that lmcache writes, with a key of the client's choice."""
     connection = client.connect(server)
     client.ok("health", connection=connection)
+    only_these(judge, server, "HEALTH")
     got = judge.exchange(server, "HEALTH").header
     expected = raw(vector.answer["bytes"])
     key = len(expected) - KEY_FIELD_SIZE

@@ -74,7 +74,7 @@ def test_health(client: Subject, judge: Judge, server: Server) -> None:
         judge.holds(healthy is True, f"health gave {healthy!r} for a server that answers with success")
 
 
-@case("LM-LIST-001", "LM-CONN-001", "LM-CONN-003", targets=SERVERS, needs=("connect", "list", "health"))
+@case("LM-LIST-001", "LM-CONN-001", "LM-CONN-002", "LM-CONN-003", targets=SERVERS, needs=("connect", "list", "health"))
 def test_list_is_never_answered(client: Subject, judge: Judge, server: Server) -> None:
     """A list ends by itself with a timeout, because no real server answers it, and nothing is out of step afterwards."""
     connection = client.connect(server, timeout_ms=300)
@@ -82,6 +82,10 @@ def test_list_is_never_answered(client: Subject, judge: Judge, server: Server) -
     judge.not_ok("list", answer, because="the server never answers LIST", kinds=("timeout",))
     judge.holds(client.took > 0.25, f"list gave up after {client.took:.2f} s, before the timeout of 0.3 s had passed")
     judge.in_step(asked(client, "health", connection=connection), "healthy", expected=True)
+    if server.mock is not None:
+        used = judge.exchange(server, "LIST").connection
+        last = server.journal.exchanges(connection=used)[-1].command
+        judge.holds(last == "LIST", f"{last} travelled on the connection on which LIST had timed out", cite="LM-CONN-002")
 
 
 @case("LM-GET-002", targets=SERVERS, needs=STORE_AND_LOAD)

@@ -20,6 +20,7 @@ from fixturegen.environment import PinnedEnvironment, open_environment
 from fixturegen.errors import CaptureError, CorpusError, EnvironmentUnavailable
 from fixturegen.index import missing_releases, offered_releases, write_index
 from harness.cli import options
+from harness.cli.numbers import whole
 from harness.machine import at_once
 from harness.usage import UsageError, parse_runtime, require_writable
 from reports.verdict import ExitCode
@@ -61,7 +62,10 @@ def command(
     out: Annotated[Path | None, typer.Option("--out", help="Folder of the corpus (default: cases/corpus).")] = None,
     again: Annotated[bool, typer.Option("--again", help="With 'all': capture also what the corpus has.")] = False,
     jobs: Annotated[
-        int | None, typer.Option("--jobs", "-j", min=1, help="Captures at once (default: as processors and memory allow).")
+        int | None,
+        typer.Option(
+            "--jobs", "-j", metavar="NUMBER", parser=whole(1), help="Captures at once (default: as processors and memory allow)."
+        ),
     ] = None,
     form: Annotated[
         Format, typer.Option("--format", help="What is printed at the end: text, or json for programs.")

@@ -12,6 +12,7 @@ import typer
 from rich.console import Console
 
 from harness.cli import options
+from harness.cli.numbers import whole
 from harness.compat.run import CompatOptions, TargetName, run_compat
 from harness.usage import UsageError, parse_releases, parse_runtime
 from reports.compat.document import to_json
@@ -47,7 +48,10 @@ def command(
         ),
     ] = True,
     jobs: Annotated[
-        int | None, typer.Option("--jobs", "-j", min=1, help="Servers at a time (default: as processors and memory allow).")
+        int | None,
+        typer.Option(
+            "--jobs", "-j", metavar="NUMBER", parser=whole(1), help="Servers at a time (default: as processors and memory allow)."
+        ),
     ] = None,
     fail_on: Annotated[
         str,

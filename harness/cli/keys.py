@@ -10,6 +10,7 @@ from typing import Annotated, Final
 import typer
 from rich.console import Console
 
+from harness.cli.numbers import whole
 from harness.keys import report_keys
 from harness.mismatch import Request, compare, read_expected
 from harness.runner import own_output
@@ -53,19 +54,29 @@ def command(
     ] = False,
     seed: Annotated[str | None, _option("--seed", help="The value of PYTHONHASHSEED; not given: it is not set.")] = None,
     python: Annotated[str, typer.Option("--python", help="The version of CPython.")] = "3.12",
-    chunk_size: Annotated[int, typer.Option("--chunk-size", min=1, help="The setting chunk_size.")] = 256,
+    chunk_size: Annotated[
+        int, typer.Option("--chunk-size", metavar="NUMBER", parser=whole(1), help="The setting chunk_size.")
+    ] = 256,
     save_unfull_chunk: Annotated[
         bool | None,
         _option("--save-unfull-chunk/--no-save-unfull-chunk", help="Whether a partial last chunk has a key [by release]."),
     ] = None,
-    skip: Annotated[int, typer.Option("--skip", min=0, help="Leading tokens whose chunks get no key.")] = 0,
+    skip: Annotated[
+        int, typer.Option("--skip", metavar="NUMBER", parser=whole(0), help="Leading tokens whose chunks get no key.")
+    ] = 0,
     model: Annotated[str | None, _option("--model", help="The model, as it stands in keys.")] = None,
-    world_size: Annotated[int | None, _option("--world-size", min=1, help="Number of workers [default: 1].")] = None,
-    worker_id: Annotated[int | None, _option("--worker-id", min=0, help="Number of the worker [default: 0].")] = None,
+    world_size: Annotated[
+        int | None, _option("--world-size", metavar="NUMBER", parser=whole(1), help="Number of workers [default: 1].")
+    ] = None,
+    worker_id: Annotated[
+        int | None, _option("--worker-id", metavar="NUMBER", parser=whole(0), help="Number of the worker [default: 0].")
+    ] = None,
     dtype: Annotated[str | None, _option("--dtype", help="torch's name of the dtype [default: bfloat16].")] = None,
     fmt: Annotated[str | None, _option("--fmt", help="The engine's name in keys until 0.3.12 [default: vllm].")] = None,
     tag: Annotated[list[str] | None, _option("--tag", help="A tag, NAME=VALUE. May be repeated; the order counts.")] = None,
-    layer: Annotated[int | None, _option("--layer", min=0, help="Keys of this layer, and not of whole chunks.")] = None,
+    layer: Annotated[
+        int | None, _option("--layer", metavar="NUMBER", parser=whole(0), help="Keys of this layer, and not of whole chunks.")
+    ] = None,
     mla: Annotated[bool, typer.Option("--mla", help="The model has multi-head latent attention.")] = False,
     save_only_first_rank: Annotated[
         bool | None,

@@ -11,6 +11,7 @@ from rich.console import Console
 from rich.text import Text
 
 from harness.cli import options
+from harness.cli.numbers import seconds, whole
 from harness.killmatrix.releases import AnyMutant
 from harness.killmatrix.run import DEADLINE, MutantOptions, run_mutants, selected
 from harness.usage import UsageError
@@ -43,12 +44,16 @@ def command(
         typer.Option("--only-mutant", help="Only mutants whose name matches, such as 'key-*'; repeatable."),
     ] = None,
     only: options.Only = None,
-    jobs: Annotated[int | None, typer.Option("--jobs", "-j", min=1, help="Mutants at a time (default: 2 per processor).")] = None,
+    jobs: Annotated[
+        int | None,
+        typer.Option("--jobs", "-j", metavar="NUMBER", parser=whole(1), help="Mutants at a time (default: 2 per processor)."),
+    ] = None,
     complete: Annotated[
         bool, typer.Option("--complete", help="Every mutant meets every execution, instead of as few as show the same.")
     ] = False,
     deadline: Annotated[
-        float, typer.Option("--deadline", metavar="SECONDS", help="How long a call may take before a mutant hangs.")
+        float,
+        typer.Option("--deadline", parser=seconds, metavar="SECONDS", help="How long a call may take before a mutant hangs."),
     ] = DEADLINE,
     out: Annotated[Path | None, typer.Option("--out", help="File for everything that was found, as JSON.")] = None,
     listed: Annotated[bool, typer.Option("--list", help="Show the mutants and what they stand for, and run nothing.")] = False,

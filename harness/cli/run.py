@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from harness.cli import options
+from harness.cli.numbers import seconds, whole
 from harness.plugin import CLIENT_START, DEADLINE, EXAMPLES, SEED
 from harness.runner import RunOptions, run_matrix
 from harness.usage import read_seed
@@ -47,7 +48,15 @@ def command(
     ] = None,
     runtime: options.Runtime = "venv",
     out: Annotated[Path, typer.Option("--out", help="Folder for results.jsonl and junit.xml.")] = DEFAULT_FOLDER,
-    examples: Annotated[int, typer.Option("--examples", min=1, help="Examples of each property.")] = EXAMPLES,
+    examples: Annotated[
+        int | None,
+        typer.Option(
+            "--examples",
+            metavar="NUMBER",
+            parser=whole(1),
+            help=f"Examples of each property (default: {EXAMPLES}, fewer of those that take long).",
+        ),
+    ] = None,
     seed: Annotated[
         str,
         typer.Option(
@@ -59,10 +68,12 @@ def command(
     ] = str(SEED),
     properties: Annotated[bool, typer.Option("--properties", help="Only the cases that draw examples.")] = False,
     deadline: Annotated[
-        float, typer.Option("--deadline", metavar="SECONDS", help="How long a call may take before the client hangs.")
+        float,
+        typer.Option("--deadline", parser=seconds, metavar="SECONDS", help="How long a call may take before the client hangs."),
     ] = DEADLINE,
     client_start: Annotated[
-        float, typer.Option("--client-start", metavar="SECONDS", help="How long the client may take to start.")
+        float,
+        typer.Option("--client-start", parser=seconds, metavar="SECONDS", help="How long the client may take to start."),
     ] = CLIENT_START,
     client_memory: Annotated[
         str | None,
@@ -72,10 +83,18 @@ def command(
             help="How much memory a client may hold, such as 512MiB (default: 4GiB, or less on a small machine).",
         ),
     ] = None,
-    failures: Annotated[int, typer.Option("--failures", min=0, help="How many failures to explain on the terminal.")] = 10,
+    failures: Annotated[
+        int, typer.Option("--failures", metavar="NUMBER", parser=whole(0), help="How many failures to explain on the terminal.")
+    ] = 10,
     jobs: Annotated[
         int | None,
-        typer.Option("--jobs", "-j", min=1, help="Cases at once, each with a client of its own (default: 2 per processor)."),
+        typer.Option(
+            "--jobs",
+            "-j",
+            metavar="NUMBER",
+            parser=whole(1),
+            help="Cases at once, each with a client of its own (default: 2 per processor).",
+        ),
     ] = None,
 ) -> int:
     """Judge a client against captured fixtures, the mock server and a live server of the real lmcache.

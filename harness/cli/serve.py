@@ -8,6 +8,7 @@ from typing import Annotated, Final
 
 import typer
 
+from harness.cli.numbers import whole
 from harness.usage import UsageError
 from mockserver.door import RemoteHostError
 from mockserver.faults import FAULTS, PICKING, deed, describe, form, parse_plan
@@ -19,7 +20,10 @@ _ENDINGS: Final = frozenset({signal.SIGINT, signal.SIGTERM})
 
 def command(
     lmcache: Annotated[str, typer.Option("--lmcache", help="The release whose wire it speaks.")] = KNOWN_RELEASES[-1],
-    port: Annotated[int, typer.Option("--port", min=0, max=65535, help="0 lets the kernel choose; the port is printed.")] = 0,
+    port: Annotated[
+        int,
+        typer.Option("--port", metavar="NUMBER", parser=whole(0, 65535), help="0 lets the kernel choose; the port is printed."),
+    ] = 0,
     host: Annotated[str, typer.Option("--host", help="The address to listen on.")] = "127.0.0.1",
     allow_remote: Annotated[
         bool, typer.Option("--allow-remote", help="Permit an address that other machines can reach.")

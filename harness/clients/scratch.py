@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import itertools
 import os
+import secrets
 import shutil
 import stat
 import tempfile
@@ -12,6 +13,7 @@ import weakref
 from pathlib import Path
 from typing import Final
 
+from fixturegen import leash
 from harness.clients.contract import ContractViolation, shorten
 
 _SHARED_MEMORY: Final = Path("/dev/shm")  # noqa: S108  # mkdtemp makes a private directory in it
@@ -27,12 +29,24 @@ class ScratchLost(ContractViolation):
 
 
 class Scratch:
-    """A private directory, removed by :meth:`remove` or at the latest when the interpreter ends."""
+    """A private directory, removed by :meth:`remove`, or when the interpreter ends, or by the keeper if that was killed."""
 
     def __init__(self, parent: Path | None = None) -> None:
-        self.path = Path(tempfile.mkdtemp(prefix="lmconform-", dir=parent or _default_parent()))
-        self.remove = weakref.finalize(self, shutil.rmtree, self.path, ignore_errors=True)
+        self.path = (parent or _default_parent()) / f"lmconform-{secrets.token_hex(8)}"
+        leash.keep_directory(self.path)
+        self.path.mkdir(mode=0o700)
+        self._identity = _identity(self.path)
+        self.remove = weakref.finalize(self, leash.remove_directory, self.path)
         self._names = itertools.count(1)
+
+    def require_in_place(self) -> None:
+        """Look whether the directory is the one that was made.
+
+        Raises:
+            ScratchLost: the client removed it, or put something else in its place.
+        """
+        if _identity(self.path) != self._identity:
+            raise ScratchLost("the scratch directory", f"the client to leave it in place, and found {_what_is_there(self.path)}")
 
     def leave(self, data: bytes) -> str:
         """Write a file for the client; answers its name.
@@ -40,13 +54,13 @@ class Scratch:
         Raises:
             ScratchLost: the client removed the directory, or made it something else.
         """
+        self.require_in_place()
         name = f"harness-{next(self._names)}"
         try:
             leave(self.path, name, data)
-        except OSError as error:
-            if self.path.is_dir() and not self.path.is_symlink():
-                raise
-            raise ScratchLost("the scratch directory", f"the client to leave it in place ({error.strerror})") from None
+        except OSError:
+            self.require_in_place()
+            raise
         return name
 
     def sweep(self, names: list[str]) -> int:
@@ -54,7 +68,9 @@ class Scratch:
         return sum(_unlinked(self.path / name) for name in names)
 
     def size(self) -> int:
-        """Bytes that its files take up, which may be memory."""
+        """Bytes that its files take up, which may be memory; what a link in its place leads to counts for nothing."""
+        if _identity(self.path) != self._identity:
+            return 0
         total = 0
         for folder, _, names in os.walk(self.path):
             for name in names:
@@ -63,11 +79,10 @@ class Scratch:
         return total
 
     def empty(self) -> None:
-        """Delete everything, as after a client died in the middle of a call, and make the directory anew if it is gone."""
-        if self.path.is_symlink():
-            self.path.unlink()
-        shutil.rmtree(self.path, ignore_errors=True)
+        """Make the directory anew with nothing in it, as after a client died in the middle of a call."""
+        leash.discard(self.path)
         self.path.mkdir(mode=0o700, exist_ok=True)
+        self._identity = _identity(self.path)
 
 
 def leave(directory: Path, name: str, data: bytes) -> None:
@@ -108,12 +123,32 @@ def take(directory: Path, name: str, length: int) -> bytes:
     return data
 
 
-def _default_parent() -> Path | None:
+def _identity(path: Path) -> tuple[int, int] | None:
+    """What tells a directory from another that took its place; None where there is none, as behind a link."""
+    try:
+        status = path.lstat()
+    except OSError:
+        return None
+    return (status.st_dev, status.st_ino) if stat.S_ISDIR(status.st_mode) else None
+
+
+def _what_is_there(path: Path) -> str:
+    try:
+        mode = path.lstat().st_mode
+    except OSError:
+        return "nothing"
+    if stat.S_ISLNK(mode):
+        return "a symbolic link"
+    return "another directory" if stat.S_ISDIR(mode) else "a file"
+
+
+def _default_parent() -> Path:
     try:
         free = shutil.disk_usage(_SHARED_MEMORY).free
     except OSError:
-        return None
-    return _SHARED_MEMORY if free >= _ROOM and os.access(_SHARED_MEMORY, os.W_OK | os.X_OK) else None
+        return Path(tempfile.gettempdir())
+    roomy = free >= _ROOM and os.access(_SHARED_MEMORY, os.W_OK | os.X_OK)
+    return _SHARED_MEMORY if roomy else Path(tempfile.gettempdir())
 
 
 def _unlinked(path: Path) -> bool:

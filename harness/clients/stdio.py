@@ -111,6 +111,7 @@ class StdioSession(ClientSession):
         answer = self._ask(op, args, deadline)
         if op == "bye" and isinstance(answer, Ok):
             self._finish()
+            self._look_after_the_end(op)
         return answer
 
     def _exchange_all(self, calls: Sequence[Call], deadline: float) -> Sequence[Answer]:
@@ -131,6 +132,7 @@ class StdioSession(ClientSession):
             self._refuse_unasked(process, before=flight.missing())
             fly(process, lines, flight, self._read_one, time.monotonic() + deadline)
             self._refuse_unasked(process, before="the next request")
+            self._scratch.require_in_place()
         except (ContractViolation, TimeoutError, TooMuchMemory, ProcessEnded, PipeClosed, LineTooLong) as problem:
             raise self._failure(flight.missing(), problem, deadline) from None
         except BaseException:
@@ -159,6 +161,7 @@ class StdioSession(ClientSession):
             self._note(line, received)
             answer = read_answer(received, request_id=self._last_id, op=op, scratch=self._scratch.path)
             self._refuse_unasked(self._process, before="the next request")
+            self._scratch.require_in_place()
         except (ContractViolation, TimeoutError, TooMuchMemory, ProcessEnded, PipeClosed, LineTooLong) as problem:
             raise self._failure(op, problem, deadline) from None
         except BaseException:
@@ -222,6 +225,13 @@ class StdioSession(ClientSession):
         if self._process is not None:
             self.exit_status = self._process.end(time.monotonic() + self.budget.stop / 2)
         self._process = None
+
+    def _look_after_the_end(self, op: str) -> None:
+        try:
+            self._scratch.require_in_place()
+        except ScratchLost as problem:
+            self._scratch.empty()
+            raise AdapterFault(f"{op}: {problem}", stderr=self._tail.text()) from None
 
     def _discard(self) -> None:
         if self._process is not None:

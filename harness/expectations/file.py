@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import difflib
 import hashlib
+import os
+import stat
 import tomllib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -62,14 +64,7 @@ def read_expectations(path: Path) -> ExpectationsFile:
     Raises:
         UsageError: the file cannot be read, is not TOML, or has a mistake; each is named with entry and key.
     """
-    try:
-        data = path.read_bytes()
-    except FileNotFoundError:
-        raise UsageError(f"{path}: no such file; 'lmconform run --write-expectations {path}' makes one") from None
-    except OSError as error:
-        raise UsageError(f"{path}: cannot be read: {error.strerror}") from None
-    if len(data) > _LARGEST:
-        raise UsageError(f"{path}: {len(data)} bytes are no list of known failures; the limit is {_LARGEST}")
+    data = _bytes_of(path)
     try:
         document = tomllib.loads(data.decode("utf-8-sig"))
     except UnicodeDecodeError as error:
@@ -78,12 +73,30 @@ def read_expectations(path: Path) -> ExpectationsFile:
         raise UsageError(f"{path}: not TOML: {error}") from None
     except RecursionError:
         raise UsageError(f"{path}: not a list of known failures: nested too deeply") from None
+    except ValueError as error:  # a number with thousands of digits
+        raise UsageError(f"{path}: not a list of known failures: {error}") from None
     mistakes: list[str] = []
     entries = _entries(document, mistakes)
     if mistakes:
         more = [f"and {len(mistakes) - _SHOWN} more"] if len(mistakes) > _SHOWN else []
         raise UsageError("\n".join(f"{path}: {line}" for line in [*mistakes[:_SHOWN], *more]))
     return ExpectationsFile(path, hashlib.sha256(data).hexdigest(), tuple(entries))
+
+
+def _bytes_of(path: Path) -> bytes:
+    try:
+        # Not waiting: a pipe that nobody writes into must not hold up the run.
+        with os.fdopen(os.open(path, os.O_RDONLY | os.O_NONBLOCK), "rb") as file:
+            if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+                raise UsageError(f"{path}: not a file that holds a list of known failures")
+            data = file.read(_LARGEST + 1)
+    except FileNotFoundError:
+        raise UsageError(f"{path}: no such file; 'lmconform run --write-expectations {path}' makes one") from None
+    except OSError as error:
+        raise UsageError(f"{path}: cannot be read: {error.strerror}") from None
+    if len(data) > _LARGEST:
+        raise UsageError(f"{path}: more than {_LARGEST} bytes are no list of known failures")
+    return data
 
 
 def is_address(text: str) -> bool:

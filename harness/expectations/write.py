@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import stat
 import tempfile
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -49,16 +50,31 @@ def require_free(path: Path, *, force: bool) -> None:
     Raises:
         UsageError: it exists, or its folder cannot be written.
     """
-    if path.is_dir():
-        raise UsageError(f"cannot write {path}: it is a folder; name a file")
-    if path.exists() and not force:
+    target = _file_to_write(path)
+    if target.exists() and not force:
         raise UsageError(f"{path} exists and is not overwritten; name another file, or give --force")
-    folder = path.resolve().parent
+    folder = target.parent
     try:
         with tempfile.TemporaryFile(dir=folder):
             pass
     except OSError as error:
         raise UsageError(f"cannot write {path}: {error.strerror}: {folder}") from None
+
+
+def _file_to_write(path: Path) -> Path:
+    """Where the list goes, links followed.
+
+    Raises:
+        UsageError: something is there that is no file, such as a folder or a device, which a list must never replace.
+    """
+    try:
+        target = path.resolve(strict=False)
+        found = target.lstat().st_mode if os.path.lexists(target) else None
+    except (OSError, RuntimeError):  # before Python 3.13 a loop of links is a RuntimeError
+        raise UsageError(f"cannot write {path}: a loop of links, or a folder on the way that cannot be read") from None
+    if found is not None and not stat.S_ISREG(found):
+        raise UsageError(f"cannot write {path}: it is {'a folder' if stat.S_ISDIR(found) else 'no file'}; name a file")
+    return target
 
 
 def write_expectations(
@@ -193,7 +209,7 @@ def _head(header: RunHeader, today: date) -> str:
 
 def _put(path: Path, text: str, *, force: bool) -> None:
     """Write the whole file or nothing, and nothing over a file that is not to be replaced."""
-    target = path.resolve()
+    target = _file_to_write(path)
     try:
         descriptor, name = tempfile.mkstemp(prefix=f".{target.name}.", dir=target.parent)
         try:

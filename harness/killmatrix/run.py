@@ -14,7 +14,6 @@ from harness.killmatrix.pool import Line, Pool, Work, WorkerLost
 from harness.killmatrix.releases import AnyMutant, ChosenReleases, chosen_releases, require_meetings, where
 from harness.killmatrix.schedule import Baseline, Candidate, Schedule, Task, is_about, means, meeting_of
 from harness.mutants.mutant import load_mutants, load_server_mutants
-from harness.plugin import EXAMPLES
 from harness.usage import UsageError, parse_effort, parse_targets
 from harness.version import TOOL_VERSION
 from harness.workers import default_jobs
@@ -73,7 +72,7 @@ def run_mutants(options: MutantOptions, progress: Callable[[str], None]) -> Kill
     """
     began = time.monotonic()
     targets = parse_targets(options.target)
-    parse_effort(EXAMPLES, options.deadline)
+    parse_effort(None, options.deadline)
     mutants = selected(options.only_mutants)
     chosen = chosen_releases(options.lmcache, mutants)
     require_meetings(_by_pattern(options.only_mutants, mutants), chosen)
@@ -121,7 +120,7 @@ def _arguments(options: MutantOptions, chosen: ChosenReleases) -> list[str]:
     return [
         options.target,
         *("--lmcache", ",".join(map(str, chosen.all)), "--target", "fixtures,mock,live"),
-        *("--examples", str(EXAMPLES), "--deadline", str(options.deadline)),
+        *("--deadline", str(options.deadline)),
         *(word for pattern in options.only for word in ("--only", pattern)),
     ]
 

@@ -6,6 +6,7 @@ import threading
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
 from typing import Any, ClassVar, Final
 
 from harness.client import ClientError
@@ -258,3 +259,70 @@ class FailsWhileBusy(ReferenceClient):
     """Answers with an error where another request is under way on the connection."""
 
     connection_class = _OneAtATime
+
+
+@dataclass
+class _Flight:
+    """A get that others wait for."""
+
+    landed: threading.Event = field(default_factory=threading.Event)
+    answer: Answer | None = None
+    error: Exception | None = None
+
+
+class _Together(ReferenceClient):
+    """Lets one get stand for all that look alike and are under way."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._flights: dict[str, _Flight] = {}
+        self._boarding = threading.Lock()
+
+    def get(self, *, connection: str, key: Mapping[str, Any], expect: Mapping[str, Any], **members: Any) -> Answer:
+        """Fetch a value, or wait for whoever fetches it."""
+        name = self._alike(connection, key, expect)
+        with self._boarding:
+            flight = self._flights.get(name)
+            leads = flight is None
+            flight = self._flights.setdefault(name, _Flight())
+        if leads:
+            try:
+                flight.answer = super().get(connection=connection, key=key, expect=expect, **members)
+            except Exception as error:  # noqa: BLE001  # handed to all who wait
+                flight.error = error
+            with self._boarding:
+                del self._flights[name]
+            flight.landed.set()
+        flight.landed.wait()
+        if flight.answer is None:
+            raise flight.error or ClientError("internal", "no answer")
+        return flight.answer
+
+    def _alike(self, connection: str, key: Mapping[str, Any], expect: Mapping[str, Any]) -> str:
+        """Gets with the same name are taken for the same get."""
+        raise NotImplementedError
+
+
+@mutant(
+    "one-get-for-all-expectations",
+    stands_for="A single flight for each key, as web caches have: the value is checked against what the first one expects.",
+    found_by=("lm.concurrency.one-key-with-two-expectations",),
+)
+class OneGetForAllExpectations(_Together):
+    """Answers gets of one key that are under way at once with what the first of them gets, whatever they expect."""
+
+    def _alike(self, connection: str, key: Mapping[str, Any], expect: Mapping[str, Any]) -> str:  # noqa: ARG002
+        where = self._connection(connection)._address  # noqa: SLF001
+        return f"{where} {key}"
+
+
+@mutant(
+    "one-get-for-all-servers",
+    stands_for="A single flight for each key and description in a client that was written for one server.",
+    found_by=("lm.concurrency.one-key-on-two-servers",),
+)
+class OneGetForAllServers(_Together):
+    """Answers gets of one key that are under way on several servers with what the first of them gets."""
+
+    def _alike(self, connection: str, key: Mapping[str, Any], expect: Mapping[str, Any]) -> str:  # noqa: ARG002
+        return f"{key} {expect}"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import socket
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -63,6 +64,72 @@ class KeepsAfterTimeout(ReferenceClient):
     """Sends the next request on a connection whose last one timed out, even if its reply lies there by now."""
 
     connection_class = _KeepsAfterTimeout
+
+
+class _KeepsWhenAsked(LmConnection):
+    """Leaves a socket in use after the timeout of some operations, unless its peer has ended it."""
+
+    keeping = False
+
+    def _drop(self) -> None:
+        if not self.keeping or self._socket is None or self._is_stale(self._socket):
+            super()._drop()
+
+
+class _KeepingAfter(ReferenceClient):
+    connection_class = _KeepsWhenAsked
+
+    @contextmanager
+    def _keeping(self, name: str) -> Iterator[None]:
+        link = self._connection(name)
+        assert isinstance(link, _KeepsWhenAsked)
+        link.keeping = True
+        try:
+            yield
+        finally:
+            link.keeping = False
+
+
+@mutant(
+    "connection-kept-after-a-health-timeout",
+    stands_for="A health check that catches its timeout itself, since a server that is not well is an answer and no failure.",
+    found_by=("lm.misbehaviour.dropped-reply*HEALTH]",),
+)
+class KeepsAfterHealth(_KeepingAfter):
+    """Sends the next request on a connection whose HEALTH timed out."""
+
+    def health(self, *, connection: str, **members: Any) -> Answer:
+        """And leave the connection as it is."""
+        with self._keeping(connection):
+            return super().health(connection=connection, **members)
+
+
+@mutant(
+    "connection-kept-after-a-list-timeout",
+    stands_for="A list that is known to time out, and is therefore left out of the handling of errors.",
+    found_by=("lm.roundtrip.list-is-never-answered",),
+)
+class KeepsAfterList(_KeepingAfter):
+    """Sends the next request on a connection whose LIST timed out."""
+
+    def list(self, *, connection: str, **members: Any) -> Answer:
+        """And leave the connection as it is."""
+        with self._keeping(connection):
+            return super().list(connection=connection, **members)
+
+
+@mutant(
+    "connection-kept-after-a-put-timeout",
+    stands_for="A put that fails is given up in the middle of its payload: the server reads the next requests as payload.",
+    found_by=("lm.connection.nobody-reads",),
+)
+class KeepsAfterPut(_KeepingAfter):
+    """Sends the next request on a connection whose PUT timed out in the middle of its payload."""
+
+    def put(self, *, connection: str, **members: Any) -> Answer:
+        """And leave the connection as it is."""
+        with self._keeping(connection):
+            return super().put(connection=connection, **members)
 
 
 class _KeepsAfterRefusal(Keeping):
@@ -199,6 +266,31 @@ class ListsForEver(_Unlimited):
         """Without a limit."""
         with self._patience(connection):
             return super().list(connection=connection, **members)
+
+
+class _UnlimitedOnceReopened(LmConnection):
+    _opened = 0
+
+    def _open(self) -> None:
+        super()._open()
+        self._opened += 1
+
+    def _ready(self) -> socket.socket:
+        ready = super()._ready()
+        if self._opened > 1:
+            ready.settimeout(None)
+        return ready
+
+
+@mutant(
+    "timeout-missing-after-a-reconnect",
+    stands_for="A time limit that connect() sets on the socket, and the function that reconnects forgets.",
+    found_by=("lm.misbehaviour.silent-after-a-reconnect*",),
+)
+class WaitsForEverOnceReopened(ReferenceClient):
+    """Waits for ever on a connection that it opened in place of a broken one."""
+
+    connection_class = _UnlimitedOnceReopened
 
 
 @mutant(

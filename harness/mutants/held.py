@@ -6,8 +6,10 @@ import contextlib
 import os
 import socket
 import threading
+from collections.abc import Iterator
 from typing import Any, ClassVar, Final
 
+from harness.client import ClientError
 from harness.mutants.mutant import mutant
 from harness.reference.lm import LmConnection, ReferenceClient
 
@@ -60,6 +62,67 @@ class KeepsWhatBroke(ReferenceClient):
 _KEPT: Final[list[int]] = []
 
 
+class _KeepsAfter(LmConnection):
+    """Leaves the socket open after failures of some kinds."""
+
+    kinds: ClassVar[frozenset[str]] = frozenset()
+
+    @contextlib.contextmanager
+    def exchange(self) -> Iterator[None]:
+        twin: int | None = None
+        try:
+            with super().exchange():
+                if self._socket is not None:
+                    twin = os.dup(self._socket.fileno())
+                yield
+        except ClientError as error:
+            if twin is not None and error.kind in self.kinds:
+                self._end(twin)
+                twin = None
+            raise
+        finally:
+            if twin is not None:
+                os.close(twin)
+
+    @staticmethod
+    def _end(twin: int) -> None:
+        """Let the peer see an end, and keep the descriptor."""
+        kept = socket.socket(fileno=twin)
+        with contextlib.suppress(OSError):
+            kept.shutdown(socket.SHUT_RDWR)
+        kept.detach()
+
+
+class _KeepsLate(_KeepsAfter):
+    kinds = frozenset({"timeout"})
+
+
+@mutant(
+    "descriptor-kept-after-a-timeout",
+    stands_for="A timeout is raised by another thread than the one that owns the socket, which waits for it still.",
+    found_by=("lm.state.spoiled-replies-leave-no-descriptor*late]",),
+)
+class KeepsWhatWasLate(ReferenceClient):
+    """Leaves the socket of a connection that timed out open."""
+
+    connection_class = _KeepsLate
+
+
+class _KeepsRefused(_KeepsAfter):
+    kinds = frozenset({"refused", "protocol"})
+
+
+@mutant(
+    "descriptor-kept-after-a-refusal",
+    stands_for="An exception of the parser passes by the handler of socket errors, in which the socket is closed.",
+    found_by=("lm.state.spoiled-replies-leave-no-descriptor*wrong]",),
+)
+class KeepsWhatWasRefused(ReferenceClient):
+    """Leaves the socket of a connection open whose reply it refused."""
+
+    connection_class = _KeepsRefused
+
+
 def _keep(open_socket: socket.socket | None) -> None:
     if open_socket is not None:
         _KEPT.append(os.dup(open_socket.fileno()))
@@ -97,6 +160,24 @@ class KeepsThreads(ReferenceClient):
         return super().bye(**members)
 
 
+class _StartsAThread(LmConnection):
+    def _drop(self) -> None:
+        if self._socket is not None and not self._for_good:
+            threading.Thread(target=threading.Event().wait, daemon=True).start()
+        super()._drop()
+
+
+@mutant(
+    "thread-kept-after-a-failure",
+    stands_for="A thread that is to reconnect, started anew at each failure and not ended with its connection.",
+    found_by=("lm.state.spoiled-replies-leave-no-thread*",),
+)
+class KeepsThreadsOfFailures(ReferenceClient):
+    """Starts a thread that never ends when a connection breaks."""
+
+    connection_class = _StartsAThread
+
+
 @mutant(
     "value-kept-after-get",
     stands_for="A table of finished requests that holds each answer and is never emptied.",
@@ -114,6 +195,24 @@ class KeepsValues(ReferenceClient):
         answer = super().get(**members)
         self._kept.append(bytearray(answer["payload"]))
         return answer
+
+
+@mutant(
+    "value-kept-after-put",
+    stands_for="A list of values that are to be sent once more if the connection breaks, from which nothing is ever taken.",
+    found_by=("lm.state.stored-values-are-not-kept",),
+)
+class KeepsStoredValues(ReferenceClient):
+    """Keeps a copy of everything that it stores."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._kept: list[bytearray] = []
+
+    def put(self, *, payload: bytes, **members: Any) -> Answer:
+        """Store a value."""
+        self._kept.append(bytearray(payload))
+        return super().put(payload=payload, **members)
 
 
 @mutant(

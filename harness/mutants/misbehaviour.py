@@ -73,6 +73,32 @@ class PutsBlindly(ReferenceClient):
     connection_class = _PutsBlindly
 
 
+class _SendsWhatIsGone(LmConnection):
+    _before: socket.socket | None = None
+
+    @contextmanager
+    def exchange(self) -> Iterator[None]:
+        self._before = self._socket
+        with super().exchange():
+            yield
+
+    def send(self, *parts: bytes) -> None:
+        if self._before is not None and self._before is not self._socket:
+            parts = (*parts[:1], *(bytes(len(part)) for part in parts[1:]))
+        super().send(*parts)
+
+
+@mutant(
+    "put-after-a-reconnect-sends-zeros",
+    stands_for="A send buffer that belongs to the connection: the payload was copied into the one before.",
+    found_by=("lm.misbehaviour.ended-between-requests*",),
+)
+class SendsWhatIsGone(ReferenceClient):
+    """Sends zeros for the payload of a PUT that had to open a new connection."""
+
+    connection_class = _SendsWhatIsGone
+
+
 class _AsksAgain(LmConnection):
     _question = b""
 

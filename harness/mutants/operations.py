@@ -6,7 +6,7 @@ import contextlib
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from harness.client import ClientError
+from harness.client import ClientError, MissError
 from harness.mutants.mutant import mutant
 from harness.reference.lm import LmConnection, ReferenceClient
 from wire.keys import any_key
@@ -46,6 +46,55 @@ class StoresTwice(ReferenceClient):
         """Twice."""
         super().put(**members)
         return super().put(**members)
+
+
+@mutant(
+    "get-asks-first-whether-it-is-there",
+    stands_for="The lookup of lmcache before a load, moved into the client: two round trips, whose answers may differ.",
+    found_by=("lm.request.get-on-the-wire",),
+)
+class AsksFirst(ReferenceClient):
+    """Sends an EXIST before every GET."""
+
+    def get(self, *, connection: str, key: Mapping[str, Any], expect: Mapping[str, Any], **members: Any) -> Answer:
+        """Once it is known to be there."""
+        if not self.exist(connection=connection, key=key)["exists"]:
+            raise MissError
+        return super().get(connection=connection, key=key, expect=expect, **members)
+
+
+@mutant(
+    "health-asked-at-connect",
+    stands_for="A connect that makes sure of the server, and with it a request that nobody asked for on each connection.",
+    found_by=("lm.request.*-on-the-wire",),
+)
+class AsksForHealth(ReferenceClient):
+    """Sends a HEALTH when it has connected."""
+
+    def connect(self, *, connection: str, **members: Any) -> Answer:
+        """And see whether it is well."""
+        answer = super().connect(connection=connection, **members)
+        try:
+            self.health(connection=connection)
+        except ClientError:
+            self.close(connection=connection)
+            raise
+        return answer
+
+
+@mutant(
+    "put-confirmed-by-an-exist",
+    stands_for="A put that makes sure that it has arrived, since no reply would tell: it doubles the round trips of every store.",
+    found_by=("lm.request.put-on-the-wire",),
+)
+class ConfirmsPuts(ReferenceClient):
+    """Sends an EXIST after every PUT."""
+
+    def put(self, *, connection: str, key: Mapping[str, Any], **members: Any) -> Answer:
+        """And see whether it is there."""
+        answer = super().put(connection=connection, key=key, **members)
+        self.exist(connection=connection, key=key)
+        return answer
 
 
 @mutant(

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from wire.lm.enums import COMMANDS
+from wire.numerals import read_integer
 
 _SPELLING: Final = re.compile(r"(?P<first>[0-9]+)\.\.(?P<last>[0-9]*)")
 
@@ -42,8 +43,8 @@ def read_ordinals(text: str) -> Ordinals:
     """
     found = _SPELLING.fullmatch(text)
     if found is None:
-        return int(text, 0)
-    return Span(int(found["first"]), int(found["last"]) if found["last"] else None)
+        return read_integer(text, hexadecimal=True)
+    return Span(read_integer(found["first"]), read_integer(found["last"]) if found["last"] else None)
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,6 +10,7 @@ from types import MappingProxyType
 from typing import Final
 
 from wire.lm.enums import CODES, DTYPES, FORMATS, LOCATIONS
+from wire.numerals import NoNumber, read_integer
 
 _NAMED: Final[Mapping[str, Mapping[str, int]]] = MappingProxyType(
     {
@@ -57,11 +58,11 @@ def read_number(text: str) -> Number:
         ValueError: it is empty.
     """
     try:
-        return int(text, 0)
-    except ValueError:
+        return read_integer(text, hexadecimal=True)
+    except NoNumber:
         found = _SPELLING.fullmatch(text)
         if found is not None:
-            return Stored(found["operator"] or "+", int(found["operand"] or 0))
+            return Stored(found["operator"] or "+", read_integer(found["operand"] or "0"))
         if not text:
             raise
         return text

@@ -9,6 +9,7 @@ from typing import Final
 
 from mockserver.faults.outgoing import Outgoing
 from wire.lm.profile import lm_profile
+from wire.numerals import read_integer
 from wire.release import KNOWN_RELEASES, Release
 
 BODY: Final = "body"
@@ -58,8 +59,8 @@ def read_place(text: str) -> Place:
     """
     found = _SPELLING.fullmatch(text)
     if found is None:
-        return int(text, 0)
-    return Anchor(found["anchor"], int(found["offset"] or 0))
+        return read_integer(text, hexadecimal=True)
+    return Anchor(found["anchor"], read_integer(found["offset"] or "0"))
 
 
 def resolve(place: Place, outgoing: Outgoing) -> int:

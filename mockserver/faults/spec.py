@@ -18,6 +18,7 @@ from mockserver.faults.number import Number, read_number
 from mockserver.faults.place import Place, read_place
 from mockserver.faults.plan import FaultPlan, FaultRule
 from mockserver.faults.table import FAULTS, MATCH_KEYS, picks
+from wire.numerals import NoNumber, read_decimal, read_integer, shown
 
 
 class FaultSpecError(ValueError):
@@ -96,8 +97,8 @@ def _convert(text: str, key: str, value: str, hint: Any) -> Any:
     try:
         return convert(value)
     except ValueError as error:
-        reason = f"; {error}" if hint in _EXPLAINING and not str(error).startswith("invalid literal") else ""
-        raise FaultSpecError(f"{text!r}: {key} is {expected}, not {value!r}{reason}") from None
+        reason = f"; {error}" if hint in _EXPLAINING and not isinstance(error, NoNumber) else ""
+        raise FaultSpecError(f"{text!r}: {key} is {expected}, not {shown(value)!r}{reason}") from None
 
 
 def _bool(text: str) -> bool:
@@ -112,7 +113,7 @@ def _sizes(text: str) -> tuple[Place, ...]:
 
 
 def _integer(text: str) -> int:
-    return int(text, 0)
+    return read_integer(text, hexadecimal=True)
 
 
 _MATCH_HINTS: Final[Mapping[str, Any]] = MappingProxyType(
@@ -122,7 +123,7 @@ _PLACES: Final = "a number of bytes or a place such as body, end-1 or field:leng
 _READERS: Final[Mapping[Any, tuple[str, Callable[[str], object]]]] = MappingProxyType(
     {
         int: ("an integer", _integer),
-        float: ("a number", float),
+        float: ("a number", read_decimal),
         bool: ("true or false", _bool),
         str: ("a text", str),
         Place: (_PLACES, read_place),

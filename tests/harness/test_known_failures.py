@@ -1,7 +1,6 @@
 """Runs with a list of known failures, from the command line to the exit code and every report."""
 
 import hashlib
-import shutil
 import subprocess
 import sys
 import xml.etree.ElementTree as ET
@@ -15,7 +14,7 @@ from harness.usage import UsageError
 from reports.results import read_results
 from reports.schema import results_schema
 
-CLIENT = "python:defective_clients:HealthyByConnecting"
+CLIENT = "mutant:health-by-connecting"
 FAILS = "lm.request.health-on-the-wire"
 """One case on the mock, which this client fails."""
 PASSES = "lm.request.get-on-the-wire"
@@ -215,11 +214,11 @@ def test_a_case_that_kills_its_worker_can_be_a_known_failure(judged, known):
 
 
 @pytest.mark.parametrize(
-    "name", ["HealthyByConnecting", "HealthyWhateverComes", "CountsElements", "DropsTheLocation", "StoresTwice"]
+    "name", ["health-by-connecting", "health-whatever-comes", "get-counts-elements", "frame-without-location", "put-sent-twice"]
 )
 def test_a_run_under_the_list_that_it_wrote_has_no_new_failure(judged, tmp_path, name):
     only = ("lm.request.*-on-the-wire", "lm.broken.health-*", "lm.identity.*")
-    client, path = f"python:defective_clients:{name}", tmp_path / "known.toml"
+    client, path = f"mutant:{name}", tmp_path / "known.toml"
     first = judged(client, *only, lmcache="0.3.1,0.5.6", write_expectations=path)
     second = judged(client, *only, lmcache="0.3.1,0.5.6", expectations=path)
     assert (first.code, second.code) == (1, 0)
@@ -278,7 +277,6 @@ def test_senseless_options_are_usage_errors(command, known, words, message):
 @pytest.fixture
 def plain_pytest(tmp_path):
     """Cases under plain pytest, with a list."""
-    shutil.copy(Path(__file__).parent / "subjects" / "defective_clients.py", tmp_path)
 
     def run(*words):
         return subprocess.run(

@@ -1,4 +1,4 @@
-"""Nothing of a run survives it, whoever is killed: the run, a worker, or the process that keeps watch."""
+"""No process and no directory of a run survives it, whoever is killed: the run, a worker, or the process that keeps watch."""
 
 import os
 import select
@@ -47,8 +47,9 @@ def wait_until(condition, what):
 def mark():
     mark = uuid.uuid4().hex
     yield mark
-    for pid in alive(mark):
-        os.kill(pid, signal.SIGKILL)
+    for pid, words in alive(mark).items():
+        if "leash.py" not in words:  # a keeper ends by itself, and removes what is left before
+            os.kill(pid, signal.SIGKILL)
 
 
 @pytest.fixture
@@ -91,6 +92,42 @@ def test_a_run_with_workers_that_is_killed_leaves_nothing(hanging, mark):
     process = hanging(2)
     process.kill()
     nothing_is_left(mark)
+
+
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_a_run_that_is_killed_leaves_no_scratch_directory(hanging, mark, tmp_path, jobs):
+    process = hanging(jobs)
+
+    def there():
+        named = (tmp_path / "hangs.scratch").read_text().split()
+        return [path for path in map(Path, named) if path.exists()]
+
+    wait_until(lambda: len(there()) >= jobs, lambda: f"there are only {there()}")
+    process.kill()
+    nothing_is_left(mark)
+    wait_until(lambda: not there(), lambda: f"still there: {there()}")
+
+
+def test_a_directory_of_a_killed_process_is_removed_but_nothing_behind_a_link(tmp_path):
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    (elsewhere / "precious").write_text("data")
+    script = (
+        "import pathlib, sys; from harness.clients.scratch import Scratch; parent = pathlib.Path(sys.argv[1]);"
+        "full, link = Scratch(parent), Scratch(parent); full.leave(b'abc'); (full.path / 'link').symlink_to(sys.argv[2]);"
+        "link.path.rmdir(); link.path.symlink_to(sys.argv[2]); print('made', flush=True); sys.stdin.read()"
+    )
+    (tmp_path / "scratch").mkdir()
+    process = subprocess.Popen(
+        [sys.executable, "-c", script, str(tmp_path / "scratch"), str(elsewhere)],
+        cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
+    )  # fmt: skip
+    with process:
+        assert process.stdout.readline() == "made\n"
+        assert len(list((tmp_path / "scratch").iterdir())) == 2
+        process.kill()
+    wait_until(lambda: not list((tmp_path / "scratch").iterdir()), lambda: list((tmp_path / "scratch").iterdir()))
+    assert (elsewhere / "precious").read_text() == "data"
 
 
 def test_a_worker_that_is_killed_leaves_no_client(hanging, mark):

@@ -15,6 +15,25 @@ USAGE = {
     "examples that are no number": ["run", "--examples", "many"],
     "a seed that is none": ["run", "--seed", "soon"],
     "a negative seed": ["run", "--seed", "-1"],
+    "a seed of 5000 digits": ["run", "--seed", "1" * 5000],
+    "a seed in other digits": ["run", "--seed", "٣"],
+    "a seed with underscores": ["run", "--seed", "1_0"],
+    "examples in other digits": ["run", "--examples", "٣"],
+    "jobs with underscores": ["run", "--jobs", "1_0"],
+    "failures of 5000 digits": ["run", "--failures", "1" * 5000],
+    "a deadline without end": ["run", "--deadline", "1e300"],
+    "a deadline of more than a day": ["run", "--deadline", "86401"],
+    "a deadline in other digits": ["run", "--deadline", "٣"],
+    "a deadline that is no number": ["run", "--deadline", "nan"],
+    "a start without end": ["run", "--client-start", "1e300"],
+    "a start with underscores": ["run", "--client-start", "1_0"],
+    "no memory": ["run", "--client-memory", "1"],
+    "less memory than a client needs": ["run", "--client-memory", "63MiB"],
+    "more memory than there is": ["run", "--client-memory", "2048TiB"],
+    "memory in other digits": ["run", "--client-memory", "٣GiB"],
+    "memory of 5000 digits": ["run", "--client-memory", "1" * 5000],
+    "a port in other digits": ["run", "--target", "live", "--lmcache", "0.5.6", "--live", "localhost:٣"],
+    "a port of 5000 digits": ["run", "--target", "live", "--lmcache", "0.5.6", "--live", "localhost:" + "1" * 5000],
     "no deadline": ["run", "--deadline", "0"],
     "negative failures": ["run", "--failures", "-1"],
     "no client": ["run", "--client", ""],
@@ -61,6 +80,22 @@ def test_senseless_words_are_usage_errors(command, words):
     assert ended.code == 2
     assert ended.out == ""
     assert_one_paragraph(ended.err)
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (["--deadline", "1e300"], "--deadline 1e+300 is no time to wait; give seconds, such as 15, and at most 86400, a day"),
+        (["--client-start", "1e300"], "--client-start 1e+300 is no time to wait; give seconds, such as 30, and at most 86400"),
+        (["--client-memory", "1"], "--client-memory 1 is less than a client can have; give from 64MiB to 1024TiB"),
+        (["--client-memory", "٣GiB"], "--client-memory ٣GiB is no size; give bytes, or a number with KiB, MiB or GiB"),
+        (["--seed", "1" * 5000], f"--seed '{'1' * 40}...' is no seed; give a number of at most 40 digits, or random"),
+    ],
+)
+def test_a_number_out_of_bounds_is_told_the_bounds(command, words, told):
+    ended = command("run", *words)
+    assert ended.code == 2
+    assert told in " ".join(ended.err.split())
 
 
 def test_nothing_at_all_shows_the_help(command):

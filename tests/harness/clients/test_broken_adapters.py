@@ -205,6 +205,40 @@ def test_a_file_is_read_and_deleted(tmp_path):
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.parametrize(
+    ("kind", "found"), [("link", "a symbolic link"), ("other", "another directory"), ("file", "a file"), ("nothing", "nothing")]
+)
+def test_a_client_that_replaces_its_scratch_directory_is_told_and_what_the_link_leads_to_stays(tmp_path, kind, found):
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    (elsewhere / "precious").write_text("data")
+    parent = tmp_path / "parent"
+    parent.mkdir()
+    command = [sys.executable, str(BROKEN / "replaces_its_scratch.py"), kind, str(elsewhere)]
+    session = StdioSession(command, budget=BUDGET, scratch_parent=parent)
+    try:
+        with pytest.raises(AdapterFault, match=f"expected the client to leave it in place, and found {found}"):
+            session.call("token_hashes", HASHES, deadline=10)
+        (scratch,) = parent.iterdir()
+        assert scratch.is_dir()
+        assert not scratch.is_symlink()
+    finally:
+        session.stop()
+    assert list(parent.iterdir()) == []
+    assert (elsewhere / "precious").read_text() == "data"
+
+
+def test_a_client_that_replaces_its_scratch_directory_when_it_ends_is_told_as_well(tmp_path):
+    command = [sys.executable, str(BROKEN / "replaces_its_scratch.py"), "at-the-end", str(tmp_path / "nowhere")]
+    session = StdioSession(command, budget=BUDGET, scratch_parent=tmp_path)
+    try:
+        with pytest.raises(AdapterFault, match="bye: the scratch directory: expected the client to leave it in place"):
+            session.call("bye", {}, deadline=10)
+    finally:
+        session.stop()
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_the_call_after_a_crash_gets_a_fresh_adapter(tmp_path):
     session = adapter("dies_once", str(tmp_path / "died"))
     with pytest.raises(ClientCrash, match="exit status 7"):

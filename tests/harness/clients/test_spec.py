@@ -7,7 +7,7 @@ import pytest
 
 from harness.client import Budget, ClientUnavailable
 from harness.clients.dispatch import load_factory
-from harness.clients.spec import in_own_process, open_client, parse_command
+from harness.clients.spec import open_client, parse_command
 
 SUBJECTS = Path(__file__).parents[1] / "subjects"
 
@@ -109,7 +109,7 @@ def test_a_mutant_that_does_not_exist_is_named_with_the_nearest_one():
 @pytest.mark.parametrize("spec", ["reference", "python:broken_clients:OldestOnly", "mutant:key-cut-to-the-field"])
 def test_a_class_is_the_same_client_in_a_process_of_its_own(spec, monkeypatch):
     monkeypatch.syspath_prepend(str(SUBJECTS))
-    inside, outside = open_client(spec), open_client(in_own_process(spec))
+    inside, outside = open_client(spec), open_client(spec, apart=True)
     try:
         assert outside.has_process
         assert not inside.has_process
@@ -120,7 +120,7 @@ def test_a_class_is_the_same_client_in_a_process_of_its_own(spec, monkeypatch):
 
 
 def test_a_mutant_has_its_defect_in_a_process_of_its_own():
-    client = open_client(in_own_process("mutant:keys-in-reverse"))
+    client = open_client("mutant:keys-in-reverse", apart=True)
     try:
         asked = {"release": "0.5.6", "tokens": [1, 2], "chunk_size": 1, "algorithm": "builtin", "none_hash": {"int": "0"}}
         about = {"model": "m", "world_size": 1, "worker_id": 0, "dtype": "float16", "fmt": None, "tags": []}
@@ -130,7 +130,3 @@ def test_a_mutant_has_its_defect_in_a_process_of_its_own():
     first, second = (chunk["key"] for chunk in answer.values["chunks"])
     alone = load_factory("reference")().chunk_keys(**{**asked, "tokens": [1]}, **about, skip=0, save_unfull_chunk=False)
     assert second == alone["chunks"][0]["key"] != first
-
-
-def test_a_program_is_its_own_process_already():
-    assert in_own_process("stdio:./mine --fast") == "stdio:./mine --fast"

@@ -1,6 +1,7 @@
 """A list of known failures as a file: what is understood, and how a mistake is told."""
 
 import hashlib
+import os
 import re
 from datetime import date
 from pathlib import Path
@@ -167,3 +168,17 @@ def test_the_entry_of_the_guide_is_understood(read):
 
 def test_the_guide_explains_every_key():
     assert set(re.findall(r"^\| `([a-z]+)` \|", GUIDE, re.MULTILINE)) == set(_KEYS)
+
+
+def test_a_pipe_without_a_writer_holds_up_nobody(tmp_path):
+    os.mkfifo(tmp_path / "pipe")
+    with pytest.raises(UsageError, match="not a file that holds a list"):
+        read_expectations(tmp_path / "pipe")
+
+
+@pytest.mark.parametrize("text", [f"x = {'9' * 5000}", f"[[expectation]]\nexpires = {'9' * 5000}"])
+def test_a_number_of_thousands_of_digits_is_a_mistake_like_others(tmp_path, text):
+    path = tmp_path / "known.toml"
+    path.write_text(text)
+    with pytest.raises(UsageError, match="not a list of known failures"):
+        read_expectations(path)

@@ -349,3 +349,23 @@ def test_a_wrong_answer_that_was_not_seen_is_not_listed(results, record, tmp_pat
     case = record("fail", "not run: the client broke the contract 20 times", not_run=True)
     written = write_expectations(results(case), tmp_path / "known.toml", today=TODAY)
     assert written.unlisted == (case.id,)
+
+
+@pytest.mark.parametrize("force", [False, True])
+def test_a_list_replaces_nothing_but_a_file(tmp_path, force):
+    pipe, loop = tmp_path / "pipe", tmp_path / "loop"
+    os.mkfifo(pipe)
+    loop.symlink_to(loop)
+    for path, words in ((pipe, "no file"), (loop, "loop of links"), (tmp_path, "a folder")):
+        with pytest.raises(UsageError, match=words):
+            require_free(path, force=force)
+    assert pipe.is_fifo()
+    assert loop.is_symlink()
+
+
+def test_what_came_between_is_not_replaced_either(results, record, tmp_path):
+    path = tmp_path / "known.toml"
+    os.mkfifo(path)
+    with pytest.raises(UsageError, match="no file"):
+        write_expectations(results(record()), path, today=TODAY, force=True)
+    assert path.is_fifo()

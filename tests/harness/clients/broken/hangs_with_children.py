@@ -1,4 +1,7 @@
-"""Has one child in its group and one that left it; tells argv[1], a named pipe, when it hangs. Deaf to polite signals."""
+"""Has one child in its group and one that left it; tells argv[1], a named pipe, when it hangs. Deaf to polite signals.
+
+The path of its scratch directory goes to the end of the file beside the pipe whose name ends in ``.scratch``.
+"""
 
 import os
 import signal
@@ -15,7 +18,9 @@ for leaves in (False, True):
             os.setsid()
         while True:
             signal.pause()
-hello()
+scratch = hello()["scratch"]
+with Path(f"{sys.argv[1]}.scratch").open("a") as file:
+    file.write(f"{scratch}\n")
 read()
 Path(sys.argv[1]).write_text("hangs\n")
 while True:
