@@ -17,7 +17,7 @@ COUNT = 12
 ROUNDS = 2
 POOL = COUNT // 2
 """Descriptors or threads by which a pool may be fuller at one time than at another."""
-SPOILED_COUNT = 6
+SPOILED_COUNT = COUNT
 BRIEF_MS = 60
 """The timeout of several connections that run it out one after another."""
 SPOILED = {
