@@ -38,16 +38,20 @@ def test_keys(client: Subject, judge: Judge, server: Server, keys: Keys, profile
     """Values under keys that differ in any one or two parts are stored side by side, and each is found under its own key only."""
     connection, changes = client.connect(server), neighbours(release)
     values = [sample(profile, seed=number) for number in range(len(changes))]
+
+    def key(change: Step) -> dict[str, Any]:
+        return keys(**{**change, "model": keys.model + change["model"]})
+
     for number, (change, value) in enumerate(zip(changes, values, strict=True)):
-        answer = client.call("get", connection=connection, key=keys(**change), expect=value.expect)
+        answer = client.call("get", connection=connection, key=key(change), expect=value.expect)
         if isinstance(answer, Ok):
             payload = answer.values["payload"]
             owner = next((index for index in range(number) if values[index].payload == payload), number)
             meet(starts(client, judge, server, keys, profile)(), changes[owner], change, value.expect)
         judge.miss(answer, because="nothing was stored under this key", expected=change)
-        client.ok("put", connection=connection, key=keys(**change), **value.stored)
+        client.ok("put", connection=connection, key=key(change), **value.stored)
     for change, value in list(zip(changes, values, strict=True))[::SAMPLED]:
-        got = client.ok("get", connection=connection, key=keys(**change), expect=value.expect)["payload"]
+        got = client.ok("get", connection=connection, key=key(change), expect=value.expect)["payload"]
         judge.same_bytes(value.payload, got, what="the payload under its own key", source="what this case stored")
 
 

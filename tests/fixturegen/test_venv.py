@@ -16,6 +16,7 @@ from fixturegen import venv
 from fixturegen.corpus import CORPUS_SETTING
 from fixturegen.environment import PROBES, open_environment
 from fixturegen.errors import CaptureError, EnvironmentUnavailable
+from fixturegen.leash import MARK
 from fixturegen.settings import SETTINGS, cache_directory, offline
 from fixturegen.venv import (
     STUBS,
@@ -141,7 +142,7 @@ def test_every_variable_that_the_environment_reads_is_a_setting():
     named = set()
     for path in (ROOT / "fixturegen").glob("*.py"):
         named |= set(re.findall(r"\"(LMCONFORM_[A-Z_]+)\"", path.read_text()))
-    assert named - {CORPUS_SETTING, STUBS_VARIABLE} == set(SETTINGS)
+    assert named - {CORPUS_SETTING, STUBS_VARIABLE, MARK} == set(SETTINGS)
 
 
 @pytest.mark.parametrize(("value", "expected"), [(None, False), ("", False), ("0", False), ("1", True), ("yes", True)])

@@ -86,4 +86,5 @@ def test_a_server_of_another_release_is_an_environment_error(judged, monkeypatch
 def test_a_server_that_differs_from_the_mock_is_drift(run_on, server):
     server.set_faults(parse_plan(["replace-field:name=code,value=201,command=EXIST"]))
     run = run_on("reference", "servers.agreement.*")
-    assert (run.code, run.case.verdict) == (3, "mock-drift")
+    assert run.code == 3
+    assert {case.verdict for case in run.cases} == {"mock-drift"}
