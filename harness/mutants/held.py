@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import mmap
 import os
 import socket
 import threading
@@ -178,6 +179,13 @@ class KeepsThreadsOfFailures(ReferenceClient):
     connection_class = _StartsAThread
 
 
+def _copy(payload: bytes) -> mmap.mmap:
+    """A copy in pages of its own: a process that ran other mutants before has room on its heap, where one more copy adds nothing."""
+    pages = mmap.mmap(-1, max(1, len(payload)))
+    pages.write(payload)
+    return pages
+
+
 @mutant(
     "value-kept-after-get",
     stands_for="A table of finished requests that holds each answer and is never emptied.",
@@ -188,12 +196,12 @@ class KeepsValues(ReferenceClient):
 
     def __init__(self) -> None:
         super().__init__()
-        self._kept: list[bytearray] = []
+        self._kept: list[mmap.mmap] = []
 
     def get(self, **members: Any) -> Answer:
         """Fetch a value."""
         answer = super().get(**members)
-        self._kept.append(bytearray(answer["payload"]))
+        self._kept.append(_copy(answer["payload"]))
         return answer
 
 
@@ -207,11 +215,11 @@ class KeepsStoredValues(ReferenceClient):
 
     def __init__(self) -> None:
         super().__init__()
-        self._kept: list[bytearray] = []
+        self._kept: list[mmap.mmap] = []
 
     def put(self, *, payload: bytes, **members: Any) -> Answer:
         """Store a value."""
-        self._kept.append(bytearray(payload))
+        self._kept.append(_copy(payload))
         return super().put(payload=payload, **members)
 
 

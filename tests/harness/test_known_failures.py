@@ -157,7 +157,7 @@ def test_reasons_that_nobody_wrote_are_a_warning(command, known):
     known(reason='"TODO: say why"', issue=None)
     ended = command("run", "--client", CLIENT, "--lmcache", "0.5.6", "--only", FAILS, "--expectations", "known.toml")
     assert ended.code == 0
-    assert "lmconform: warning: known.toml: entry 1" in ended.err
+    assert "lmconform: warning: known.toml: the reason of entry 1" in ended.err
 
 
 def test_a_list_that_cannot_be_read_is_a_usage_error_before_anything_runs(command, known):
@@ -214,7 +214,7 @@ def test_a_case_that_kills_its_worker_can_be_a_known_failure(judged, known):
 
 
 @pytest.mark.parametrize(
-    "name", ["health-by-connecting", "health-whatever-comes", "get-counts-elements", "frame-without-location", "put-sent-twice"]
+    "name", ["health-by-connecting", "health-whatever-comes", "get-counts-elements", "put-drops-the-location", "put-sent-twice"]
 )
 def test_a_run_under_the_list_that_it_wrote_has_no_new_failure(judged, tmp_path, name):
     only = ("lm.request.*-on-the-wire", "lm.broken.health-*", "lm.identity.*")
