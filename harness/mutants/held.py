@@ -180,7 +180,7 @@ class KeepsThreadsOfFailures(ReferenceClient):
 
 
 def _copy(payload: bytes) -> mmap.mmap:
-    """A copy in pages of its own: a process that ran other mutants before has room on its heap, where one more copy adds nothing."""
+    """A copy in pages of its own: the heap of a process that ran other mutants has room, and would not grow."""
     pages = mmap.mmap(-1, max(1, len(payload)))
     pages.write(payload)
     return pages
