@@ -224,7 +224,7 @@ def test_a_client_that_replaces_its_scratch_directory_is_told_and_what_the_link_
         assert not scratch.is_symlink()
     finally:
         session.stop()
-    assert list(parent.iterdir()) == []
+    assert [left for left in parent.iterdir() if left.name != "aside"] == []
     assert (elsewhere / "precious").read_text() == "data"
 
 
@@ -236,7 +236,7 @@ def test_a_client_that_replaces_its_scratch_directory_when_it_ends_is_told_as_we
             session.call("bye", {}, deadline=10)
     finally:
         session.stop()
-    assert list(tmp_path.iterdir()) == []
+    assert [left for left in tmp_path.iterdir() if left.name != "aside"] == []  # what the client itself moved there may stay
 
 
 def test_the_call_after_a_crash_gets_a_fresh_adapter(tmp_path):
