@@ -32,10 +32,13 @@ class Action(abc.ABC):
     example: ClassVar[str]
     """How ``--fault`` may spell it."""
 
+    part: ClassVar[str]
+    """What it changes, where that does not depend on the parameters."""
+
     @property
-    @abc.abstractmethod
     def concerns(self) -> str:
         """What it changes. Of two actions that concern the same thing only one can hold: the one that the plan has first."""
+        return self.part
 
     def check(self, reply_fields: tuple[str, ...]) -> None:
         """Refuse a wire that the fault cannot act on.
@@ -82,10 +85,8 @@ class ReplyFault(Action):
 class ListenerFault(Action):
     """A fault of the port: it is met before a connection has a first exchange, so only ``connection=`` can pick."""
 
-    @property
-    def concerns(self) -> str:
-        """How the next connection is met."""
-        return "port"
+    part: ClassVar[str] = "port"
+    """How the next connection is met."""
 
     @abc.abstractmethod
     def meet(self, welcome: Welcome) -> Welcome:

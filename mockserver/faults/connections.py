@@ -22,6 +22,7 @@ class CloseAfter(ReplyFault):
     reset: bool = False
 
     fault: ClassVar[str] = "close-after"
+    part: ClassVar[str] = "end"
     example: ClassVar[str] = "close-after:bytes=10,reset=true"
     stands_for: ClassVar[str] = (
         "A server that dies or is restarted in the middle of a reply, or a load balancer that drops an idle connection. The "
@@ -31,11 +32,6 @@ class CloseAfter(ReplyFault):
 
     def __post_init__(self) -> None:
         require_place("bytes", self.bytes)
-
-    @property
-    def concerns(self) -> str:
-        """The end of the reply."""
-        return "end"
 
     def shape(self, outgoing: Outgoing) -> Outgoing:
         """The reply, up to where it breaks off."""
@@ -50,17 +46,13 @@ class CloseBetween(ReplyFault):
     reset: bool = False
 
     fault: ClassVar[str] = "close-between"
+    part: ClassVar[str] = "end"
     example: ClassVar[str] = "close-between:command=EXIST,nth=1"
     stands_for: ClassVar[str] = (
         "A connection that ends while nobody uses it: a server that was restarted over night, an idle limit of a load balancer, "
         "a firewall that forgot the connection. The next request of the client meets it, and a PUT, which nobody answers, is "
         "lost without a word unless the client looks at the connection before it sends."
     )
-
-    @property
-    def concerns(self) -> str:
-        """The end of the reply."""
-        return "end"
 
     def shape(self, outgoing: Outgoing) -> Outgoing:
         """The reply, and the end of the connection behind it."""
@@ -78,6 +70,7 @@ class HalfClose(ReplyFault):
     bytes: Place = Anchor(END)  # noqa: RUF009  # a frozen value
 
     fault: ClassVar[str] = "half-close"
+    part: ClassVar[str] = "end"
     example: ClassVar[str] = "half-close:command=GET,bytes=body+8"
     stands_for: ClassVar[str] = (
         "A server or proxy that has said its last word and waits for the client to finish: what shutdown(SHUT_WR) does, and what "
@@ -86,11 +79,6 @@ class HalfClose(ReplyFault):
 
     def __post_init__(self) -> None:
         require_place("bytes", self.bytes)
-
-    @property
-    def concerns(self) -> str:
-        """The end of the reply."""
-        return "end"
 
     def shape(self, outgoing: Outgoing) -> Outgoing:
         """The reply, up to where the stream ends."""

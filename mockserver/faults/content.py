@@ -110,6 +110,7 @@ class TruncateBody(ReplyFault):
     bytes: int
 
     fault: ClassVar[str] = "truncate-body"
+    part: ClassVar[str] = "end"
     example: ClassVar[str] = "truncate-body:bytes=100"
     stands_for: ClassVar[str] = (
         "A value that is shorter than its header promises. The real server does this to everybody who gets a key whose PUT was "
@@ -120,11 +121,6 @@ class TruncateBody(ReplyFault):
         if self.bytes < 0:
             raise ValueError(f"bytes counts from 0, not from {self.bytes}")
 
-    @property
-    def concerns(self) -> str:
-        """The end of the reply."""
-        return "end"
-
     def shape(self, outgoing: Outgoing) -> Outgoing:
         """The reply with a shorter body and the end of the stream behind it."""
         if len(outgoing.body) <= self.bytes:
@@ -134,16 +130,28 @@ class TruncateBody(ReplyFault):
 
 
 @dataclass(frozen=True, slots=True)
-class ExtendBody(ReplyFault):
+class _Filling(ReplyFault):
+    """Bytes that the reply does not have."""
+
+    bytes: int
+    fill: int = _FILL
+
+    def __post_init__(self) -> None:
+        if not 1 <= self.bytes <= _MOST:
+            raise ValueError(f"bytes is from 1 to {_MOST}, not {self.bytes}")
+        if self.fill not in range(256):
+            raise ValueError(f"fill is a byte, from 0 to 255, not {self.fill}")
+
+
+@dataclass(frozen=True, slots=True)
+class ExtendBody(_Filling):
     """Send so many ``bytes`` of the value ``fill`` behind the body, which the header does not announce.
 
     Replies without a body are left alone.
     """
 
-    bytes: int
-    fill: int = _FILL
-
     fault: ClassVar[str] = "extend-body"
+    part: ClassVar[str] = "bytes behind the reply"
     example: ClassVar[str] = "extend-body:bytes=64"
     stands_for: ClassVar[str] = (
         "A value that is longer than its header says: a server that sends the buffer and not the value, or a writer that counted "
@@ -151,81 +159,46 @@ class ExtendBody(ReplyFault):
         "next reply."
     )
 
-    def __post_init__(self) -> None:
-        _require_some(self.bytes, self.fill)
-
-    @property
-    def concerns(self) -> str:
-        """The bytes behind the body."""
-        return "bytes behind the reply"
-
     def shape(self, outgoing: Outgoing) -> Outgoing:
         """The reply with more behind it."""
-        return replace(outgoing, after=_filled(self.bytes, self.fill)) if len(outgoing.body) else outgoing
+        return replace(outgoing, after=_filled(self)) if len(outgoing.body) else outgoing
 
 
 @dataclass(frozen=True, slots=True)
-class BytesAfterMiss(ReplyFault):
+class BytesAfterMiss(_Filling):
     """Send so many ``bytes`` of the value ``fill`` behind a reply whose code is not success; others are left alone."""
 
-    bytes: int
-    fill: int = _FILL
-
     fault: ClassVar[str] = "bytes-after-miss"
+    part: ClassVar[str] = "bytes behind the reply"
     example: ClassVar[str] = "bytes-after-miss:bytes=36,command=GET"
     stands_for: ClassVar[str] = (
         "A server of another make that explains its failures, with a text behind the code, or that sends an empty block with "
         "every miss. A client that reads only the header of a miss, as it must, finds the text where the next reply should be."
     )
 
-    def __post_init__(self) -> None:
-        _require_some(self.bytes, self.fill)
-
-    @property
-    def concerns(self) -> str:
-        """The bytes behind the header."""
-        return "bytes behind the reply"
-
     def shape(self, outgoing: Outgoing) -> Outgoing:
         """The miss with something behind it."""
         if not outgoing.header or header_numbers(outgoing.fields, outgoing.header)["code"] == CODES["SUCCESS"]:
             return outgoing
-        return replace(outgoing, after=_filled(self.bytes, self.fill))
+        return replace(outgoing, after=_filled(self))
 
 
 @dataclass(frozen=True, slots=True)
-class GarbageBefore(ReplyFault):
+class GarbageBefore(_Filling):
     """Send so many ``bytes`` of the value ``fill`` before the reply; a request without a reply is left alone."""
 
-    bytes: int
-    fill: int = _FILL
-
     fault: ClassVar[str] = "garbage-before"
+    part: ClassVar[str] = "bytes before the reply"
     example: ClassVar[str] = "garbage-before:bytes=4"
     stands_for: ClassVar[str] = (
         "A stream that is out of step before the request was sent: the rest of a longer reply, a line of a proxy that speaks "
         "HTTP, a warning that a library printed to the wrong descriptor. Every number of the header is then shifted."
     )
 
-    def __post_init__(self) -> None:
-        _require_some(self.bytes, self.fill)
-
-    @property
-    def concerns(self) -> str:
-        """The bytes before the reply."""
-        return "bytes before the reply"
-
     def shape(self, outgoing: Outgoing) -> Outgoing:
         """The reply with something before it."""
-        return replace(outgoing, before=_filled(self.bytes, self.fill)) if outgoing.header else outgoing
+        return replace(outgoing, before=_filled(self)) if outgoing.header else outgoing
 
 
-def _require_some(count: int, fill: int) -> None:
-    if not 1 <= count <= _MOST:
-        raise ValueError(f"bytes is from 1 to {_MOST}, not {count}")
-    if fill not in range(256):
-        raise ValueError(f"fill is a byte, from 0 to 255, not {fill}")
-
-
-def _filled(count: int, fill: int) -> bytes:
-    return bytes([fill]) * count
+def _filled(fault: _Filling) -> bytes:
+    return bytes([fault.fill]) * fault.bytes

@@ -20,6 +20,7 @@ class SlowAccept(ListenerFault):
     seconds: float
 
     fault: ClassVar[str] = "slow-accept"
+    part: ClassVar[str] = "wait"
     example: ClassVar[str] = "slow-accept:seconds=0.5,connection=2"
     stands_for: ClassVar[str] = (
         "A server whose accepting thread does not get to run, or that starts a process for each connection. The kernel has "
@@ -28,11 +29,6 @@ class SlowAccept(ListenerFault):
 
     def __post_init__(self) -> None:
         require_seconds("seconds", self.seconds)
-
-    @property
-    def concerns(self) -> str:
-        """The time of acceptance."""
-        return "wait"
 
     def meet(self, welcome: Welcome) -> Welcome:
         """The next connection waits."""
@@ -89,16 +85,12 @@ class Restart(ReplyFault):
     empties: bool = True
 
     fault: ClassVar[str] = "restart"
+    part: ClassVar[str] = "end"
     example: ClassVar[str] = "restart:moves=false,command=PUT,nth=3"
     stands_for: ClassVar[str] = (
         "A server that crashed or was deployed anew. The real one keeps its store in memory, so everything is gone, and in a "
         "cluster it comes back under another address or port. A client must not give out what it remembers of the old one."
     )
-
-    @property
-    def concerns(self) -> str:
-        """The end of the reply."""
-        return "end"
 
     def shape(self, outgoing: Outgoing) -> Outgoing:
         """The reply, and the restart behind it."""

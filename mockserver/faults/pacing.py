@@ -23,6 +23,7 @@ class Segments(ReplyFault):
     patience: float = 0.5
 
     fault: ClassVar[str] = "segments"
+    part: ClassVar[str] = "segments"
     example: ClassVar[str] = "segments:sizes=10+26"
     stands_for: ClassVar[str] = (
         "TCP is a stream: a reply of 36 bytes may arrive as 10 and then 26, when it meets the end of a packet, a full window, "
@@ -38,11 +39,6 @@ class Segments(ReplyFault):
             raise ValueError("a place among sizes takes no distance, since + stands between the sizes")
         require_seconds("pause", self.pause)
         require_seconds("patience", self.patience)
-
-    @property
-    def concerns(self) -> str:
-        """The sizes of sends."""
-        return "segments"
 
     def shape(self, outgoing: Outgoing) -> Outgoing:
         """The reply, cut into sends; a request without a reply stays as it is."""
@@ -68,6 +64,7 @@ class Delay(ReplyFault):
     seconds: float
 
     fault: ClassVar[str] = "delay"
+    part: ClassVar[str] = "delay"
     example: ClassVar[str] = "delay:seconds=0.5"
     stands_for: ClassVar[str] = (
         "A server that is slow for once: it swaps, it waits for a lock, the network is congested, the process was paused. "
@@ -76,11 +73,6 @@ class Delay(ReplyFault):
 
     def __post_init__(self) -> None:
         require_seconds("seconds", self.seconds)
-
-    @property
-    def concerns(self) -> str:
-        """The time of the first byte."""
-        return "delay"
 
     def shape(self, outgoing: Outgoing) -> Outgoing:
         """The reply, later."""
@@ -94,6 +86,7 @@ class Stall(ReplyFault):
     bytes: Place = 0
 
     fault: ClassVar[str] = "stall"
+    part: ClassVar[str] = "end"
     example: ClassVar[str] = "stall:bytes=body+3"
     stands_for: ClassVar[str] = (
         "A server that hangs with its connections open: a deadlock, a stopped container, a machine that lost power behind a "
@@ -102,11 +95,6 @@ class Stall(ReplyFault):
 
     def __post_init__(self) -> None:
         require_place("bytes", self.bytes)
-
-    @property
-    def concerns(self) -> str:
-        """The end of the reply."""
-        return "end"
 
     def shape(self, outgoing: Outgoing) -> Outgoing:
         """The reply, up to where it stalls."""
@@ -118,17 +106,13 @@ class StopReading(ReplyFault):
     """Send the whole reply, and then read no further request until the server stops; the connection stays open."""
 
     fault: ClassVar[str] = "stop-reading"
+    part: ClassVar[str] = "end"
     example: ClassVar[str] = "stop-reading:command=PUT"
     stands_for: ClassVar[str] = (
         "A server that is out of memory or stuck in a handler, while its kernel still acknowledges what arrives. The client's "
         "requests vanish into socket buffers, and once those are full a put blocks in the middle of its payload. A client "
         "must bound its sends as it bounds its reads."
     )
-
-    @property
-    def concerns(self) -> str:
-        """The end of the reply."""
-        return "end"
 
     def shape(self, outgoing: Outgoing) -> Outgoing:
         """The reply, and the silence behind it."""

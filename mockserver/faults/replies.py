@@ -17,17 +17,13 @@ class DropReply(ReplyFault):
     """Send nothing in reply, and go on with the next request; a request without a reply is left alone."""
 
     fault: ClassVar[str] = "drop-reply"
+    part: ClassVar[str] = "end"
     example: ClassVar[str] = "drop-reply:command=EXIST,nth=2"
     stands_for: ClassVar[str] = (
         "A server whose handler failed and was caught: the request is forgotten and the connection lives on. The next reply "
         "belongs to the next request, so a client that gives up on the first and asks again on the same connection must know "
         "which answer it reads."
     )
-
-    @property
-    def concerns(self) -> str:
-        """The end of the reply."""
-        return "end"
 
     def shape(self, outgoing: Outgoing) -> Outgoing:
         """Nothing."""
@@ -41,6 +37,7 @@ class DuplicateReply(ReplyFault):
     copies: int = 2
 
     fault: ClassVar[str] = "duplicate-reply"
+    part: ClassVar[str] = "copies"
     example: ClassVar[str] = "duplicate-reply:command=EXIST"
     stands_for: ClassVar[str] = (
         "A proxy that tries again although the first try had succeeded, or a server that answers once more after a timeout of "
@@ -50,11 +47,6 @@ class DuplicateReply(ReplyFault):
     def __post_init__(self) -> None:
         if not 2 <= self.copies <= 1000:
             raise ValueError(f"copies is from 2 to 1000, not {self.copies}")
-
-    @property
-    def concerns(self) -> str:
-        """How often it is sent."""
-        return "copies"
 
     def shape(self, outgoing: Outgoing) -> Outgoing:
         """The reply, several times."""
@@ -69,16 +61,12 @@ class ReorderReplies(ReplyFault):
     """
 
     fault: ClassVar[str] = "reorder-replies"
+    part: ClassVar[str] = "end"
     example: ClassVar[str] = "reorder-replies:command=GET,nth=1"
     stands_for: ClassVar[str] = (
         "A server or a proxy that works on several requests of a connection at once and answers whichever is done first. "
         "Replies carry no key and no number, only their order: two swapped answers look right and are both wrong."
     )
-
-    @property
-    def concerns(self) -> str:
-        """The end of the reply."""
-        return "end"
 
     def shape(self, outgoing: Outgoing) -> Outgoing:
         """The reply, for later."""
@@ -92,6 +80,7 @@ class UnaskedReply(ReplyFault):
     code: Number = "SUCCESS"
 
     fault: ClassVar[str] = "unasked-reply"
+    part: ClassVar[str] = "reply"
     example: ClassVar[str] = "unasked-reply:command=PUT"
     stands_for: ClassVar[str] = (
         "A server of another make, or of a later release, that confirms a PUT. No release does, so a client that does not look "
@@ -100,11 +89,6 @@ class UnaskedReply(ReplyFault):
 
     def __post_init__(self) -> None:
         require_number("code", self.code)
-
-    @property
-    def concerns(self) -> str:
-        """The reply as a whole."""
-        return "reply"
 
     def shape(self, outgoing: Outgoing) -> Outgoing:
         """A reply that describes nothing; one that is due stays as it is."""
