@@ -86,7 +86,7 @@ class _ReadByWhoeverComes(LmConnection):
 @mutant(
     "replies-read-by-whoever-comes-first",
     stands_for="Pipelining with one lock for sending and one for reading: who sends first need not be the first to read.",
-    found_by=("lm.concurrency.requests-on-one-connection", "lm.concurrency.replies-in-segments"),
+    found_by=("lm.concurrency.requests-on-one-connection",),
 )
 class ReadByWhoeverComesFirst(ReferenceClient):
     """Gives the next reply of a connection to whichever request asks for it first."""

@@ -4,6 +4,7 @@ import json
 
 import jsonschema
 
+from fixturegen.corpus import captured_releases
 from harness.mutants import mutant as tables
 from reports.schema import schema_file
 
@@ -80,6 +81,7 @@ def test_every_mutant_dies_and_every_execution_finds_one(command, tmp_path):
     assert document["survivors"] == []
     assert document["unmet"] == []
     assert document["idle"] == []
+    assert [missed for missed in document["missed"] if missed["release"] == str(captured_releases()[-1])] == []
     assert ended.code == 0
     assert {found["mutant"] for found in document["meetings"] if found["killed"]} == {
         found["name"] for found in document["mutants"]

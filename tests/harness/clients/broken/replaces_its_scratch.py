@@ -11,7 +11,7 @@ scratch = Path(hello()["scratch"])
 
 
 def replace():
-    aside = scratch.with_name("aside")
+    aside = scratch.parent.with_name("aside")  # kept for a moment, so that what takes its place is another directory
     scratch.rename(aside)
     if kind == "other":
         scratch.mkdir()
