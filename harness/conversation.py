@@ -9,13 +9,12 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from harness.failure import TargetUnavailable
-from harness.reference.values import key_from_json
+from harness.peers import request_frame
 from harness.targets import Server
 from wire.errors import DecodeError
-from wire.keys import format_key
 from wire.lm.enums import CODES
-from wire.lm.frames import NOTHING, Description, decode_reply, encode_request, header_numbers
 from wire.lm.frames import Request as Frame
+from wire.lm.frames import decode_reply, encode_request, header_numbers
 from wire.lm.profile import LmProfile, lm_profile
 from wire.release import Release
 
@@ -47,12 +46,7 @@ def answers(release: Release, server: Server, requests: Sequence[Request]) -> li
     with _connected(server) as connection, contextlib.suppress(ConnectionError, TimeoutError):
         for request in asked:
             payload = request.payload if request.command == "PUT" else b""
-            about = Description(len(payload), "BINARY", "uint8", (len(payload), 0, 0, 0)) if payload else NOTHING
-            data = (
-                encode_request(profile, Frame(request.command, format_key(release, key_from_json(request.key)), about)) + payload
-            )
-            for start in range(0, len(data), request.piece):
-                connection.sendall(data[start : start + request.piece])
+            _send(connection, request_frame(release, request.command, request.key, payload), request.piece)
             if request.command in {"PUT", "LIST"}:
                 found.append(b"")
                 continue
@@ -97,9 +91,7 @@ def reactions(release: Release, server: Server, key: str, acts: Sequence[Act]) -
                 connections[act.connection] = stack.enter_context(_connected(server))
             connection = connections[act.connection]
             with contextlib.suppress(OSError):
-                data = act.header + act.payload + (b"" if act.end else health)
-                for start in range(0, len(data), act.piece):
-                    connection.sendall(data[start : start + act.piece])
+                _send(connection, act.header + act.payload + (b"" if act.end else health), act.piece)
                 if act.end:
                     connection.shutdown(socket.SHUT_WR)
             came, closed = _reaction(connection, profile, act)
@@ -143,6 +135,11 @@ def _connected(server: Server) -> socket.socket:
         raise TargetUnavailable(f"the server at {server.host}:{server.port} is gone: {error.strerror or error}") from None
     connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
     return connection
+
+
+def _send(connection: socket.socket, data: bytes, piece: int) -> None:
+    for start in range(0, len(data), piece):
+        connection.sendall(data[start : start + piece])
 
 
 def _exactly(connection: socket.socket, count: int) -> bytes:

@@ -9,17 +9,20 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
+from fixturegen.leash import process_ids
 from harness.failure import CaseFailure, LiveServerFailure, MockDriftFailure, TargetUnavailable
 from harness.judge import Judge
+from harness.processes import PARENT, PROC, stat_number
 from harness.subject import Subject
 from harness.targets import Server
+
+T = TypeVar("T")
 
 SETTLE: Final = 5.0
 """Seconds that threads and descriptors of connections may outlive them."""
 _LOOK_AGAIN: Final = 0.002
-_PROC: Final = Path("/proc")
 _LISTENING: Final = "0A"
 
 
@@ -45,7 +48,7 @@ class Footprint:
 
 def footprint(process: int) -> Footprint | None:
     """What a process holds; None where the system does not tell."""
-    folder = _PROC / str(process)
+    folder = PROC / str(process)
     try:
         return Footprint(*(sum(1 for _ in (folder / kind).iterdir()) for kind in ("fd", "task")))
     except OSError:
@@ -76,7 +79,7 @@ def server_leaves_nothing(judge: Judge, server: Server) -> Iterator[None]:
     yield
     if process is None or before is None:
         return
-    left = _settled(lambda: _above(footprint(process), before))
+    left = settled(lambda: _above(footprint(process), before))
     if left:
         judge.fail(f"the server still holds {left} of connections that have ended", kind=blame(server))
 
@@ -89,7 +92,7 @@ def client_leaves_nothing(client: Subject, judge: Judge, *, connections: int, po
     """
     before = client.ok("state")
     yield
-    left = _settled(lambda: _grown(client.ok("state"), before, pool))
+    left = settled(lambda: _grown(client.ok("state"), before, pool))
     words = f"after {connections} connections were opened and closed, state tells of {left} more than before"
     judge.holds(not left, words, cite="LM-STATE-001")
 
@@ -109,9 +112,9 @@ def room_for(descriptors: int) -> None:
         resource.setrlimit(resource.RLIMIT_NOFILE, (needed, hard))
 
 
-def _settled(look: Callable[[], str | None]) -> str | None:
-    """What is there to see when it does not go away for a while."""
-    until = time.monotonic() + SETTLE
+def settled(look: Callable[[], T | None], seconds: float = SETTLE) -> T | None:
+    """What is there to see, when it does not go away for so long; None or nothing where it does."""
+    until = time.monotonic() + seconds
     while (seen := look()) and time.monotonic() < until:
         time.sleep(_LOOK_AGAIN)
     return seen
@@ -129,12 +132,11 @@ def _grown(now: Mapping[str, Any], before: Mapping[str, Any], allowed: int) -> s
 
 def _listener(port: int) -> int | None:
     """The process that listens on a port of this machine."""
-    sockets = {f"socket:[{inode}]" for name in ("tcp", "tcp6") for inode in _inodes(_PROC / "net" / name, port)}
-    for folder in _PROC.iterdir():
-        if folder.name.isdigit():
-            with contextlib.suppress(OSError):
-                if any(str(entry.readlink()) in sockets for entry in (folder / "fd").iterdir()):
-                    return int(folder.name)
+    sockets = {f"socket:[{inode}]" for name in ("tcp", "tcp6") for inode in _inodes(PROC / "net" / name, port)}
+    for pid in process_ids():
+        with contextlib.suppress(OSError):
+            if any(str(entry.readlink()) in sockets for entry in (PROC / str(pid) / "fd").iterdir()):
+                return pid
     return None
 
 
@@ -147,9 +149,7 @@ def _inodes(table: Path, port: int) -> Iterator[str]:
 
 
 def _ancestors(process: int) -> Iterator[int]:
-    while process > 1:
-        yield process
-        try:
-            process = int((_PROC / str(process) / "stat").read_text().rpartition(")")[2].split()[1])
-        except OSError:
-            return
+    known: int | None = process
+    while known is not None and known > 1:
+        yield known
+        known = stat_number(known, PARENT)

@@ -10,10 +10,10 @@ import os
 import resource
 import time
 from collections.abc import Callable
-from pathlib import Path
 from typing import Final
 
 from fixturegen.leash import marked, process_ids
+from harness.processes import PROC, SESSION, stat_number
 
 LEADER_EVERY: Final = 0.05
 """Seconds between two looks at the process that was started: one file is read."""
@@ -26,8 +26,6 @@ The largest value of a case has 64 MiB, of which an adapter rarely holds more th
 libraries and sanitizers bring up to 2 GiB of their own.
 """
 LEAST: Final = 1 << 30
-_SESSION: Final = 3
-"""Place of the session in ``stat``, counted behind the name of the program."""
 
 
 def default_limit(clients: int) -> int:
@@ -64,7 +62,7 @@ class Usage:
             self._next_all = now + ALL_EVERY
         elif now >= self._next_all:
             self._next_all = now + ALL_EVERY
-            members = {pid for pid in process_ids() if _session(pid) == self._pid} | set(marked(self._mark))
+            members = {pid for pid in process_ids() if stat_number(pid, SESSION) == self._pid} | set(marked(self._mark))
             self._others = sum(resident(pid) for pid in members - {self._pid}) + self._files()
         return self._leader + self._others
 
@@ -72,17 +70,6 @@ class Usage:
 def resident(pid: int | str) -> int:
     """Bytes of a process that are in memory; 0 when it is gone."""
     try:
-        return int(_read(pid, "statm").split()[1]) * os.sysconf("SC_PAGE_SIZE")
+        return int((PROC / str(pid) / "statm").read_bytes().split()[1]) * os.sysconf("SC_PAGE_SIZE")
     except (OSError, ValueError, IndexError):
         return 0
-
-
-def _session(pid: int) -> int:
-    try:
-        return int(_read(pid, "stat").rpartition(b")")[2].split()[_SESSION])
-    except (OSError, ValueError, IndexError):
-        return -1
-
-
-def _read(pid: int | str, name: str) -> bytes:
-    return Path(f"/proc/{pid}/{name}").read_bytes()

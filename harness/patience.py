@@ -22,26 +22,32 @@ EVERYTHING: Final = ""
 
 @dataclass(frozen=True)
 class Limit:
-    """How often one kind of failure may happen."""
+    """How often something may fail."""
 
     in_a_row: int
     """Of one operation, without an answer of it in between."""
     of_one: int
     """Of one operation."""
+
+
+@dataclass(frozen=True)
+class KindLimit(Limit):
+    """How often one kind of failure may happen."""
+
     in_all: int
     """Of all operations, failures to start included."""
     words: str
     """What the client did, for reports."""
 
 
-LIMITS: Final[Mapping[type[ClientFailure], Limit]] = {
-    ClientTooLarge: Limit(2, 4, 8, "used too much memory"),
-    ClientHang: Limit(6, 10, 20, "hung"),
-    ClientCrash: Limit(5, 20, 40, "crashed"),
-    AdapterFault: Limit(20, 100, 300, "broke the contract"),
+LIMITS: Final[Mapping[type[ClientFailure], KindLimit]] = {
+    ClientTooLarge: KindLimit(2, 4, 8, "used too much memory"),
+    ClientHang: KindLimit(6, 10, 20, "hung"),
+    ClientCrash: KindLimit(5, 20, 40, "crashed"),
+    AdapterFault: KindLimit(20, 100, 300, "broke the contract"),
 }
 """The first that a failure is an instance of holds. A hang costs a deadline, a crash or a broken contract the time of a start."""
-STARTS: Final = Limit(3, 5, 10, "")
+STARTS: Final = Limit(3, 5)
 """The same for starts, whatever went wrong."""
 LOST_CALLS: Final = 20
 LOST_STARTS: Final = 4

@@ -45,8 +45,7 @@ class Peer:
 
     def frame(self, command: str, key: Key, payload: bytes = b"") -> bytes:
         """A request header, and the payload of a PUT behind it."""
-        about = Description(len(payload), "BINARY", "uint8", (len(payload), 0, 0, 0)) if payload else NOTHING
-        return encode_request(self._profile, Frame(command, format_key(self._release, key_from_json(key)), about)) + payload
+        return request_frame(self._release, command, key, payload)
 
     @property
     def header_size(self) -> int:
@@ -129,6 +128,12 @@ class Peer:
         except OSError as error:
             raise PeerFailed(f"{what} of {count} bytes ended after {count - len(rest)}: {error}") from None
         return bytes(data)
+
+
+def request_frame(release: Release, command: str, key: Key, payload: bytes = b"") -> bytes:
+    """A request header of a release, and the payload of a PUT behind it."""
+    about = Description(len(payload), "BINARY", "uint8", (len(payload), 0, 0, 0)) if payload else NOTHING
+    return encode_request(lm_profile(release), Frame(command, format_key(release, key_from_json(key)), about)) + payload
 
 
 def await_bytes(release: Release, server: Server, key: Key, count: int) -> None:

@@ -12,7 +12,6 @@ import os
 import selectors
 import signal
 import subprocess
-import sys
 import tempfile
 import time
 from collections import deque
@@ -27,6 +26,7 @@ from harness.client import ClientCrash, ClientFailure, ClientHang, NotAsked
 from harness.clients import blackbox
 from harness.clients.inprocess import STARTING
 from harness.clients.spec import runs_inside
+from harness.interpreter import program
 from harness.machine import processors
 from harness.matrix import Matrix, cell_of, collectors
 from harness.patience import START, Patience
@@ -48,9 +48,6 @@ _END_AT_ONCE: Final = 10.0
 """The same for a run that was interrupted."""
 _MOMENT: Final = 1.0
 _WORDS: Final = 1500
-_BOOT: Final = (
-    "import json, sys; sys.path[:] = json.loads(sys.argv.pop(1)); from harness.worker import main; sys.exit(main(sys.argv[1:]))"
-)
 
 
 class WorkerFault(Exception):
@@ -138,7 +135,7 @@ class _Worker:
         theirs = (theirs_in, theirs_out, self._doing.fileno())
         try:
             self._process, self._leash = leash.start(
-                [sys.executable, "-c", _BOOT, json.dumps(sys.path), *map(str, theirs), *arguments],
+                program("harness.worker", [*map(str, theirs), *arguments]),
                 None,
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.DEVNULL,

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from harness.client import Answer, Error
+from harness.client import Answer, Error, Ok
 from harness.judge import Judge
 from harness.subject import Subject
 from harness.targets import Server
@@ -28,6 +28,21 @@ def stored_elsewhere(client: Subject, server: Server, keys: Keys, profile: LmPro
     """A value that the server has, and another connection, whose timeout so need not leave time for the first requests."""
     _, value = stored(client, server, keys, profile)
     return client.connect(server, timeout_ms=timeout_ms), value
+
+
+def reached(client: Subject, server: Server, keys: Keys, *, timeout_ms: int) -> tuple[str, Answer]:
+    """A connection to a server that may take none, and the answer to connecting or, where a client connects late, to an exist."""
+    name = client.new_connection()
+    answer = client.call("connect", connection=name, protocol="lm", host=server.host, port=server.port, timeout_ms=timeout_ms)
+    if isinstance(answer, Ok):
+        answer = client.call("exist", connection=name, key=keys())
+    return name, answer
+
+
+def fails_to_connect(client: Subject, judge: Judge, server: Server, keys: Keys, *, because: str, timeout_ms: int) -> None:
+    """Connecting ends with an error, at the latest with the first request."""
+    _, answer = reached(client, server, keys, timeout_ms=timeout_ms)
+    judge.not_ok("connect", answer, because=because, kinds=("connection", "timeout"))
 
 
 def released(judge: Judge, server: Server, *, pool: int, cite: str) -> None:

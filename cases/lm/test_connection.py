@@ -5,7 +5,7 @@ import socket
 import struct
 import threading
 
-from cases.lm.steps import SHORT_MS, STALL_MS, released
+from cases.lm.steps import SHORT_MS, STALL_MS, fails_to_connect, reached, released
 from harness.case import MOCK, SERVERS, case
 from harness.client import Ok
 from harness.judge import Judge
@@ -29,22 +29,14 @@ ROUNDS = 3
 def test_nobody_listens(client: Subject, judge: Judge, server: Server, keys: Keys, profile: LmProfile) -> None:
     """Connecting to a port where nobody listens ends with an error, at the latest with the first request."""
     server.stop()
-    name = client.new_connection()
-    answer = client.call("connect", connection=name, protocol="lm", host=server.host, port=server.port, timeout_ms=SHORT_MS)
-    if isinstance(answer, Ok):
-        answer = client.call("exist", connection=name, key=keys())
-    judge.not_ok("connect", answer, because="nobody listens on this port", kinds=("connection", "timeout"))
+    fails_to_connect(client, judge, server, keys, because="nobody listens on this port", timeout_ms=SHORT_MS)
 
 
 @case("LM-CONN-001", targets=MOCK, needs=("connect", "exist"))
 def test_nobody_accepts(client: Subject, judge: Judge, keys: Keys, profile: LmProfile) -> None:
     """A server that accepts nothing and answers nothing costs a bounded wait."""
     with socket.create_server(("127.0.0.1", 0), backlog=1) as silent:
-        host, port = silent.getsockname()
-        name = client.new_connection()
-        answer = client.call("connect", connection=name, protocol="lm", host=host, port=port, timeout_ms=STALL_MS)
-        if isinstance(answer, Ok):
-            answer = client.call("exist", connection=name, key=keys())
+        name, answer = reached(client, Server(*silent.getsockname()), keys, timeout_ms=STALL_MS)
         judge.not_ok("exist", answer, because="the server never answers", kinds=("timeout", "connection"))
         client.call("close", connection=name)
 

@@ -6,7 +6,7 @@ Bytes that a client is to notice before its next request arrive in one segment w
 from collections.abc import Sequence
 from typing import Any
 
-from cases.lm.steps import SHORT_MS, STALL_MS, asked, in_step, stored, stored_elsewhere
+from cases.lm.steps import SHORT_MS, STALL_MS, asked, fails_to_connect, in_step, stored, stored_elsewhere
 from harness.case import MOCK, Variant, Variants, case, parameters
 from harness.client import Error, Miss, Ok
 from harness.judge import Judge, in_words
@@ -219,7 +219,7 @@ def test_refused_meanwhile(client: Subject, judge: Judge, server: Server, keys: 
     """While the port refuses, a new connection fails and one that is held open goes on; when it listens again all is well."""
     connection, _ = stored(client, server, keys, profile, timeout_ms=SHORT_MS)
     server.misbehave("refuse")
-    fails_to_connect(client, judge, server, keys, timeout_ms=SHORT_MS)
+    fails_to_connect(client, judge, server, keys, because="the server takes no connection", timeout_ms=SHORT_MS)
     meanwhile = client.call("exist", connection=connection, key=keys())
     server.misbehave()
     again = client.connect(server)
@@ -233,7 +233,7 @@ def test_refused_meanwhile(client: Subject, judge: Judge, server: Server, keys: 
 def test_full_backlog(client: Subject, judge: Judge, server: Server, keys: Keys, vector: int) -> None:
     """Connecting to a server whose queue is full costs a bounded wait: no answer at all comes to the SYN."""
     server.misbehave("backlog-full")
-    fails_to_connect(client, judge, server, keys, timeout_ms=vector)
+    fails_to_connect(client, judge, server, keys, because="the server takes no connection", timeout_ms=vector)
 
 
 @case("LM-CONN-001", targets=MOCK, needs=("connect", "exist"), variants=seldom(0.2))
@@ -321,12 +321,3 @@ def arrives(judge: Judge, server: Server, ended: int, payload: bytes) -> None:
     judge.same_bytes(
         payload, puts[-1].payload or b"", what="the payload that came", source="what this case stored", cite="LM-PUT-001"
     )
-
-
-def fails_to_connect(client: Subject, judge: Judge, server: Server, keys: Keys, *, timeout_ms: int) -> None:
-    """Connecting ends with an error, at the latest with the first request."""
-    name = client.new_connection()
-    answer = client.call("connect", connection=name, protocol="lm", host=server.host, port=server.port, timeout_ms=timeout_ms)
-    if isinstance(answer, Ok):
-        answer = client.call("exist", connection=name, key=keys())
-    judge.not_ok("connect", answer, because="the server takes no connection", kinds=("connection", "timeout"))

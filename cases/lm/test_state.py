@@ -1,12 +1,11 @@
 """What a client still holds after its connections are gone, as it tells itself, and how it ends."""
 
-import time
 from collections.abc import Callable
 
-from cases.lm.steps import SHORT_MS
+from cases.lm.steps import SHORT_MS, reached
 from harness.case import MOCK, case, parameters
-from harness.client import Ok
 from harness.judge import Judge
+from harness.leaks import settled
 from harness.subject import Subject
 from harness.targets import Server
 from harness.values import Keys, binary, sample
@@ -44,30 +43,32 @@ def used(client: Subject, server: Server, keys: Keys, count: int) -> None:
         client.ok("close", connection=name)
 
 
-def settled(client: Subject, member: str, before: int) -> int:
-    """A member of ``state`` once it is not larger than before, or after a while."""
-    until = time.monotonic() + SETTLE
-    while (now := int(client.state(member))) > before and time.monotonic() < until:
-        time.sleep(0.01)
-    return now
+def still_above(client: Subject, member: str, most: int) -> int | None:
+    """A member of ``state`` that does not become small enough in a while."""
+    return settled(lambda: now if (now := client.state(member)) > most else None, SETTLE)
+
+
+def closed_leave_nothing(client: Subject, judge: Judge, server: Server, keys: Keys, members: tuple[str, ...], cite: str) -> None:
+    """A client tells of no more in ``state`` after connections that were opened, used and closed."""
+    used(client, server, keys, COUNT)
+    before = {member: client.state(member) for member in members}
+    for _ in range(ROUNDS):
+        used(client, server, keys, COUNT)
+    not_more(client, judge, before, cite, f"{ROUNDS * COUNT} connections were closed")
 
 
 def not_more(client: Subject, judge: Judge, before: dict[str, int], cite: str, after: str) -> None:
     """No member of ``state`` has grown by more than a pool may."""
     for member, count in before.items():
         most = count if member == "connections" else count + POOL
-        now = settled(client, member, most)
-        judge.holds(now <= most, f"{member} in state: {now} after {after}, {count} before", cite=cite)
+        now = still_above(client, member, most)
+        judge.holds(now is None, f"{member} in state: {now} after {after}, {count} before", cite=cite)
 
 
 @case("LM-STATE-001", targets=MOCK, needs=("connect", "exist", "close"))
 def test_closed_connections_leave_no_descriptor(client: Subject, judge: Judge, server: Server, keys: Keys) -> None:
     """A client that opened, used and closed connections has as many file descriptors open as before."""
-    used(client, server, keys, COUNT)
-    before = {"connections": client.state("connections"), "file_descriptors": client.state("file_descriptors")}
-    for _ in range(ROUNDS):
-        used(client, server, keys, COUNT)
-    not_more(client, judge, before, "LM-STATE-001", f"{ROUNDS * COUNT} connections were closed")
+    closed_leave_nothing(client, judge, server, keys, ("connections", "file_descriptors"), "LM-STATE-001")
 
 
 @case("LM-STATE-001", targets=MOCK, needs=("connect", "exist", "close"))
@@ -83,10 +84,7 @@ def test_failed_connections_leave_no_descriptor(client: Subject, judge: Judge, s
         answer = client.call("exist", connection=name, key=keys())
         judge.not_ok("exist", answer, because="the server is gone", kinds=("connection", "timeout"))
     for _ in range(COUNT):
-        name = client.new_connection()
-        answer = client.call("connect", connection=name, protocol="lm", host=server.host, port=server.port, timeout_ms=SHORT_MS)
-        if isinstance(answer, Ok):
-            client.call("exist", connection=name, key=keys())
+        name, _ = reached(client, server, keys, timeout_ms=SHORT_MS)
         client.call("close", connection=name)
     for name in names:
         client.call("close", connection=name)
@@ -150,11 +148,7 @@ def leaves_nothing(
 @case("LM-STATE-002", targets=MOCK, needs=("connect", "exist", "close"))
 def test_closed_connections_leave_no_thread(client: Subject, judge: Judge, server: Server, keys: Keys) -> None:
     """A client that opened, used and closed connections runs as many threads as before."""
-    used(client, server, keys, COUNT)
-    before = {"threads": client.state("threads")}
-    for _ in range(ROUNDS):
-        used(client, server, keys, COUNT)
-    not_more(client, judge, before, "LM-STATE-002", f"{ROUNDS * COUNT} connections were closed")
+    closed_leave_nothing(client, judge, server, keys, ("threads",), "LM-STATE-002")
 
 
 @case("LM-STATE-003", targets=MOCK, needs=("connect", "put", "get", "exist", "close"))
@@ -195,9 +189,9 @@ def grows_little(client: Subject, judge: Judge, transfer: Callable[[int], None],
     transfer(LOADS // 2)
     before = client.state("resident_bytes") + GROWTH
     transfer(LOADS)
-    now = settled(client, "resident_bytes", before)
+    now = still_above(client, "resident_bytes", before)
     judge.holds(
-        now <= before,
+        now is None,
         f"resident_bytes in state: {now} after {LOADS} {what} of {MEBIBYTE} bytes, {before - GROWTH} before",
         cite="LM-STATE-003",
     )

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import json
 import os
 import shlex
 import shutil
-import sys
 from pathlib import Path
 from typing import Final
 
@@ -16,14 +14,11 @@ from harness.clients.host import UNAVAILABLE
 from harness.clients.inprocess import InProcessSession
 from harness.clients.session import ClientSession
 from harness.clients.stdio import StdioSession
+from harness.interpreter import program
 from harness.supervise import exit_text
 
 _FORMS: Final = "reference, python:package.module:Class, stdio:COMMAND ..., mutant:NAME"
 _LATER: Final = ("docker", "lmcache")
-_HOST: Final = (
-    "import json, sys; sys.path[:] = json.loads(sys.argv.pop(1)); "
-    "from harness.clients.host import main; sys.exit(main(sys.argv[1:]))"
-)
 
 
 def open_client(
@@ -70,9 +65,7 @@ def _place(kind: str, rest: str) -> str:
 
 def _hosted(place: str, budget: Budget | None, scratch_parent: Path | None) -> ClientSession:
     try:
-        return StdioSession(
-            [sys.executable, "-c", _HOST, json.dumps(sys.path), place], budget=budget, scratch_parent=scratch_parent
-        )
+        return StdioSession(program("harness.clients.host", [place]), budget=budget, scratch_parent=scratch_parent)
     except ClientCrash as crash:
         if exit_text(UNAVAILABLE) in str(crash):
             raise ClientUnavailable(crash.stderr.strip()) from None

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import json
-import sys
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
 from types import TracebackType
 from typing import Any, Final, Protocol, Self
 
+from harness.interpreter import program
 from harness.killmatrix.schedule import Task
 from harness.supervise import LineTooLong, PipeClosed, ProcessEnded, SupervisedProcess
 
@@ -17,10 +17,6 @@ START: Final = 120.0
 """Seconds that a worker has to collect the cases."""
 SILENCE: Final = 60.0
 """Seconds, besides the deadline of a call, after which a worker that says nothing is taken for dead."""
-_BOOT: Final = (
-    "import json, sys; sys.path[:] = json.loads(sys.argv.pop(1)); "
-    "from harness.killmatrix.worker import main; sys.exit(main(sys.argv[1:]))"
-)
 Line = Mapping[str, Any]
 
 
@@ -52,7 +48,7 @@ class Worker:
     """One process that has collected the cases."""
 
     def __init__(self, arguments: Sequence[str], deadline: float) -> None:
-        self._process = SupervisedProcess([sys.executable, "-c", _BOOT, json.dumps(sys.path), *arguments])
+        self._process = SupervisedProcess(program("harness.killmatrix.worker", arguments))
         self._deadline = deadline
         try:
             self.listing: Line = self._receive(START)

@@ -12,8 +12,9 @@ from typing import Final
 from harness.killmatrix.excused import reason_for
 from harness.killmatrix.pool import Line, Pool, Work, WorkerLost
 from harness.killmatrix.releases import AnyMutant, ChosenReleases, chosen_releases, require_meetings, where
-from harness.killmatrix.schedule import Baseline, Candidate, Schedule, Task, is_about, means, meeting_of
+from harness.killmatrix.schedule import Baseline, Candidate, Schedule, Task, is_about, meeting_of
 from harness.mutants.mutant import load_mutants, load_server_mutants
+from harness.patterns import matches
 from harness.usage import UsageError, parse_effort, parse_targets
 from harness.version import TOOL_VERSION
 from harness.workers import default_jobs
@@ -208,7 +209,7 @@ class _Run:
         def lost(_: Task, number: int | None, why: str) -> None:
             failed.append(f"{'between cases' if number is None else self.columns[number].id}: a worker was lost: {why}")
 
-        self._run(Baseline(numbers), None, heard, lost)
+        self._run(Baseline(numbers), heard, lost)
         if failed:
             shown = "\n  ".join(failed[:10])
             raise NothingShown(f"the reference client does not pass, so that no mutant says anything:\n  {shown}")
@@ -239,19 +240,18 @@ class _Run:
                 execution = self.columns[number].id
                 meetings.append(Meeting(task.candidate.name, execution, Verdict.CRASH, killed=False, seconds=0.0, why=why))
 
-        self._run(schedule, "", heard, lost)
+        self._run(schedule, heard, lost)
         return meetings
 
     def _run(
         self,
         work: Work,
-        mutant: str | None,
         heard: Callable[[Task, Line], None],
         lost: Callable[[Task, int | None, str], None],
     ) -> None:
         def words(task: Task) -> Line:
             return {
-                "mutant": None if mutant is None else task.candidate.name,
+                "mutant": task.candidate.name or None,
                 "side": task.candidate.side,
                 "first": task.first,
                 "then": task.then,
@@ -273,6 +273,6 @@ def missed(
         met = killed[candidate.name, candidate.release]
         possible = [column for column in executions if (column.release, column.judges) == (candidate.release, candidate.side)]
         for pattern in candidate.found_by if any(met.values()) else ():
-            meant = [column.id for column in possible if means(pattern, column)]
+            meant = [column.id for column in possible if matches(pattern, column.id)]
             if meant and all(name in met and not met[name] for name in meant):
                 yield Missed(candidate.name, candidate.release, pattern, len(meant))

@@ -205,15 +205,10 @@ class Schedule:
         return self._by_side[candidate.release, candidate.side]
 
 
-def means(pattern: str, execution: ExecutionColumn) -> bool:
-    """Whether a pattern of ``found_by`` means an execution."""
-    return matches(pattern, execution.id)
-
-
 def is_about(candidate: Candidate, execution: ExecutionColumn) -> bool:
     """Whether a mutant can meet an execution, and says that it is found by it."""
     return (execution.release, execution.judges) == (candidate.release, candidate.side) and any(
-        means(pattern, execution) for pattern in candidate.found_by
+        matches(pattern, execution.id) for pattern in candidate.found_by
     )
 
 
