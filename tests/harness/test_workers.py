@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from fixturegen import leash
-from harness import workers
+from harness import interpreter, workers
 from harness.case import Cell, Variant
 from harness.shares import SIZE, shares, worth_starting
 from reports.results import read_results
@@ -166,7 +166,7 @@ def test_a_worker_that_dies_beside_its_client_is_no_fault_of_the_client(judged, 
 
 
 def test_a_worker_that_does_not_start_ends_the_run_with_its_last_words(command, monkeypatch):
-    monkeypatch.setattr(workers, "_BOOT", "import sys; sys.exit('no room')")
+    monkeypatch.setattr(interpreter, "_BOOT", "import sys; sys.exit('no room')")
     ended = command("run", "--lmcache", "0.5.6", "--jobs", "2", "--target", "fixtures")
     assert ended.code == 3
     assert "the run cannot go on: a worker ended with exit status 1 before it executed anything: no room" in ended.out
