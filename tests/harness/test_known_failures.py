@@ -74,7 +74,7 @@ def test_table_of_entries_and_runs(judged, known, changes, case, code, verdict):
 def test_a_hang_can_be_expected_where_it_is_named(judged, hosted, known):
     words = {"cases": '["keys.parse.parse[*tag*]"]', "error": None, "outcome": '"fail"'}
     listed = known(**words, verdict='"hang"')
-    run = judged(hosted("HangsOnTags"), "keys.parse.parse[*tag*]", PASSES, deadline=0.3, expectations=listed)
+    run = judged(hosted("HangsOnTags"), "keys.parse.parse[*tag*]", PASSES, deadline=1.0, expectations=listed)
     assert (run.code, len(run.with_verdict("known-failure")), len(run.cases)) == (0, 5, 6)
 
 

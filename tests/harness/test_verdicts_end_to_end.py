@@ -87,18 +87,18 @@ def test_a_requirement_that_only_a_part_of_a_case_is_about_is_quoted_although_th
 
 
 def test_a_client_that_hangs_is_called_hanging_and_the_run_goes_on(judged, hosted):
-    run = judged(hosted("HangsOnTags"), "keys.parse.parse", deadline=0.3)
+    run = judged(hosted("HangsOnTags"), "keys.parse.parse", deadline=1.0)
     hung = run.with_verdict("hang")
     assert run.code == 1
     assert all("tag" in case.id for case in hung)
-    assert {case.diagnosis.summary for case in hung} == {"parse_key: no answer within 0.3 s"}
+    assert {case.diagnosis.summary for case in hung} == {"parse_key: no answer within 1 s"}
     assert len(run.with_verdict("pass")) == len(run.cases) - len(hung)
 
 
 def test_a_hanging_client_inside_the_process_does_not_keep_it_alive(program):
     ended = program(
         "run", "--client", "python:broken_clients:HangsOnTags", "--lmcache", "0.5.6", "--only", "keys.parse.parse",
-        "--deadline", "0.2",
+        "--deadline", "1",
     )  # fmt: skip
     assert ended.code == 1
     assert re.search(r"\d+ pass, 5 hang", ended.out)
