@@ -124,7 +124,7 @@ def spec(program: Path, *interpreter: str) -> str:
 
 
 def found(client: str, breakage: Breakage, folder: Path) -> CaseRecord:
-    """Judge a broken client: the run is red, and its cases have failed for a reason that fits. Returns the record of the first."""
+    """Judge a broken client: the run is red, and its cases failed for a reason that fits. Returns the record of the first."""
     options = RunOptions(
         client=client,
         lmcache=breakage.release,

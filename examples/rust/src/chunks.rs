@@ -105,9 +105,9 @@ fn choose_function(request: &ChunkRequest, release: Release) -> Result<Function>
             };
             Ok(Function::Cbor(chain, if returns_integer { Width::Low64 } else { Width::Digest }))
         }
-        (other, ..) => unsupported(format!(
-            "this client has no algorithm {other}; it has builtin, sha256_cbor, sha256_cbor_64bit and sha256_hex"
-        )),
+        (other, ..) => {
+            unsupported(format!("this client has no algorithm {other}; it has builtin, sha256_cbor, sha256_cbor_64bit and sha256_hex"))
+        }
     }
 }
 
@@ -165,9 +165,9 @@ fn cbor_tuple(previous: &Hash, tokens: &[i64], chain: Chain) -> Result<Vec<u8>> 
 fn cbor_head(out: &mut Vec<u8>, major: u8, number: u64) {
     let (low, size) = match number {
         0..=23 => (number as u8, 0),
-        0..=0xff => (24, 1),
-        0..=0xffff => (25, 2),
-        0..=0xffff_ffff => (26, 4),
+        24..=0xff => (24, 1),
+        0x100..=0xffff => (25, 2),
+        0x1_0000..=0xffff_ffff => (26, 4),
         _ => (27, 8),
     };
     out.push(major << 5 | low);

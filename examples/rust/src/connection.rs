@@ -2,7 +2,7 @@
 
 use std::io::{ErrorKind, Read, Write};
 use std::net::{TcpStream, ToSocketAddrs};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use crate::failure::{protocol, refused, Failure, Result};
 use crate::frames::*;
@@ -53,7 +53,8 @@ impl Connection {
             Err(_) => return refused(format!("a payload of {} bytes does not fit into the length field", payload.len())),
         };
         let header = encode_request(PUT, key, &Description { length, ..about }, self.release)?;
-        self.exchange(&header, |socket, _| write_all(socket, payload))
+        let timeout = self.timeout;
+        self.exchange(&header, |socket, _| write_exactly(socket, payload, timeout))
     }
 
     /// The payload, or None for a miss.
@@ -119,7 +120,7 @@ impl Connection {
     /// goes with it: the socket is put back only where all went well.
     fn exchange<T>(&mut self, header: &[u8], rest: impl FnOnce(&mut TcpStream, Release) -> Result<T>) -> Result<T> {
         let mut socket = self.ready()?;
-        write_all(&mut socket, header)?;
+        write_exactly(&mut socket, header, self.timeout)?;
         let result = rest(&mut socket, self.release)?;
         self.socket = Some(socket);
         Ok(result)
@@ -195,9 +196,21 @@ fn read_exactly(socket: &mut TcpStream, into: &mut [u8]) -> Result<()> {
     Ok(())
 }
 
-fn write_all(socket: &mut TcpStream, bytes: &[u8]) -> Result<()> {
+fn write_exactly(socket: &mut TcpStream, bytes: &[u8], timeout: Duration) -> Result<()> {
     for piece in bytes.chunks(PIECE) {
-        socket.write_all(piece).map_err(|error| broken("the peer takes no more", &error))?;
+        let began = Instant::now();
+        let mut sent = 0;
+        while sent < piece.len() {
+            match socket.write(&piece[sent..]) {
+                Ok(count) => sent += count,
+                Err(error) if error.kind() == ErrorKind::Interrupted => {}
+                Err(error) => return Err(broken("the peer takes no more bytes", &error)),
+            }
+            // A write whose time is up says so only if the operating system took nothing at all.
+            if sent < piece.len() && began.elapsed() >= timeout {
+                return Err(Failure::Timeout("the peer takes no more bytes".to_string()));
+            }
+        }
     }
     Ok(())
 }

@@ -1,6 +1,7 @@
 //! Everything that differs between releases of lmcache, as data. No other file compares release names.
 
 /// Every release on the package index, oldest first. 0.3.8 and 0.4.0 were never published.
+#[rustfmt::skip]
 pub const RELEASES: &[&str] = &[
     "0.3.1", "0.3.1.post1", "0.3.2", "0.3.3", "0.3.4", "0.3.5", "0.3.6", "0.3.7", "0.3.9", "0.3.9.post1", "0.3.9.post2",
     "0.3.10", "0.3.10.post1", "0.3.10.post2", "0.3.11", "0.3.12", "0.3.13", "0.3.14", "0.3.15", "0.4.1", "0.4.2", "0.4.3",
