@@ -32,13 +32,13 @@ BREAKAGES = [
         requirements=("LM-REQ-004",),
     ),
     Breakage(
-        name="a-digest-is-folded-at-its-end",
+        name="none-stands-for-the-empty-tuple",
         file="src/chunks.rs",
-        line="&digest[..digest.len().min(8)]",
-        broken="&digest[digest.len().saturating_sub(8)..]",
+        line="Chain::EmptyThird => cbor_head(&mut out, 4, 0),",
+        broken="Chain::EmptyThird => out.push(0xf6),",
         only=("keys.deployments.chain[0.5.6-fixtures-lm.deployments.vllm-0.28.0.seed-0.sha256-cbor.full]",),
         cases=("keys.deployments.chain",),
-        requirements=("KEY-CHUNK-006",),
+        requirements=("KEY-CHUNK-004",),
         target="fixtures",
     ),
     Breakage(
