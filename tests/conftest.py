@@ -61,9 +61,21 @@ def cmake(request):
         )
         if probe.returncode:
             missing.append("nlohmann/json.hpp (Debian: nlohmann-json3-dev)")
+    require(request.config, missing)
+    return shutil.which("cmake")
+
+
+@pytest.fixture(scope="session")
+def cargo(request):
+    """Cargo and a Rust compiler."""
+    require(request.config, [program for program in ("cargo", "rustc") if shutil.which(program) is None])
+    return shutil.which("cargo")
+
+
+def require(config, missing):
+    """Skip what needs the missing programs, or fail where everything must run."""
     if missing:
         reason = f"missing: {', '.join(missing)}"
-        if everything_must_run(request.config):
+        if everything_must_run(config):
             pytest.fail(reason)
         pytest.skip(reason)
-    return shutil.which("cmake")
