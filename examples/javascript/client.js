@@ -1,8 +1,8 @@
 #!/usr/bin/env node
 // A client of LMCache's lm:// remote store for Node 18 or later, without packages, written to be copied.
 //
-// lmconform starts this program, writes one JSON object a line to its standard input and reads one a line from its standard output;
-// docs/reference/client-protocol.md is the contract. The wire itself is in wire.js, sockets are in connection.js.
+// lmconform starts this program, writes one JSON object a line to its standard input and reads one a line from its standard
+// output; docs/reference/client-protocol.md is the contract. The wire itself is in wire.js, sockets are in connection.js.
 'use strict';
 const fs = require('node:fs');
 const path = require('node:path');
@@ -16,8 +16,8 @@ let scratch = null;
 let written = 0;
 const connections = new Map();
 
-// One function for each operation: members of "args" in, members of "ok" out, bytes as Buffers. What is not declared in hello (these
-// are the names below) is reported as unsupported and is not held against a client.
+// One function for each operation: members of "args" in, members of "ok" out, bytes as Buffers. hello declares these; what it does
+// not declare is reported as unsupported and is not held against a client.
 const operations = new Map(Object.entries({
   encode_request: ({ release: name, command, key, ...about }) => {
     const release = findRelease(name);
@@ -30,7 +30,7 @@ const operations = new Map(Object.entries({
   },
   encode_reply: ({ release, code, ...about }) => ({ bytes: wire.encodeReply(findRelease(release), code, about) }),
   decode_reply: ({ release, bytes }) => wire.decodeReply(findRelease(release), bytes),
-  encode_metadata: ({ release, length, format, groups }) => ({ bytes: wire.encodeMetadata(findRelease(release), length, format, groups) }),
+  encode_metadata: ({ release, ...about }) => ({ bytes: wire.encodeMetadata(findRelease(release), about) }),
   decode_metadata: ({ release, bytes, groups }) => wire.decodeMetadata(findRelease(release), bytes, groups),
   format_key: ({ release, key }) => ({ text: formatKey(findRelease(release), key) }),
   parse_key: ({ release, text }) => ({ key: wire.parseKey(findRelease(release), text) }),
@@ -50,14 +50,16 @@ const operations = new Map(Object.entries({
   },
   put: async ({ connection, key, payload, ...about }) => {
     const server = named(connection);
-    const header = wire.encodeRequest(server.release, 'PUT', formatKey(server.release, key), { ...about, length: payload.length });
+    const description = { ...about, length: payload.length };
+    const header = wire.encodeRequest(server.release, 'PUT', formatKey(server.release, key), description);
     await server.exchange(() => server.send(header, payload));
     return {};
   },
   get: async ({ connection, key, expect }) => {
     const server = named(connection);
     const header = wire.encodeRequest(server.release, 'GET', formatKey(server.release, key), wire.NOTHING);
-    const identity = ({ format, dtype, shape }, length) => JSON.stringify([format, dtype, wire.wireShape(server.release, shape), length]);
+    const identity = ({ format, dtype, shape }, length) => (
+      JSON.stringify([format, dtype, wire.wireShape(server.release, shape), length]));
     const wanted = identity(expect, wire.payloadSize(expect));
     return server.exchange(async () => {
       await server.send(header);
@@ -108,7 +110,7 @@ operations.set('state', () => ({
   connections: [...connections.values()].filter((connection) => connection.isOpen).length,
   file_descriptors: fs.readdirSync('/proc/self/fd').length - 1,
   threads: fs.readdirSync('/proc/self/task').length,
-  resident_bytes: process.memoryUsage.rss(),
+  // No resident_bytes: garbage is collected when it suits Node, so that the number would say little of what is kept.
 }));
 operations.set('bye', () => {
   for (const connection of connections.values()) connection.close();

@@ -34,8 +34,8 @@ class Connection {
     await before;
     const timer = setTimeout(() => this.#drop(new Failure('timeout', `no end within ${this.timeout} ms`)), until - Date.now());
     try {
-      // Two turns of the event loop see everything that the socket holds by now. If that is something, it is the end, or bytes that
-      // answer no request.
+      // Two turns of the event loop see everything that the socket holds by now. If that is something, it is the end, or bytes
+      // that answer no request.
       await turnOfTheLoop();
       await turnOfTheLoop();
       if (this.#closed) throw lost('the connection was closed');
@@ -110,7 +110,9 @@ class Connection {
     return this.#wait((resolve) => {
       const socket = net.connect({ host: this.host, port: this.port, noDelay: true }, resolve);
       this.#socket = socket;
-      const ended = (error) => { if (socket === this.#socket) this.#drop(lost(error?.message ?? 'the server closed the connection')); };
+      const ended = (error) => {
+        if (socket === this.#socket) this.#drop(lost(error?.message ?? 'the server closed the connection'));
+      };
       // Without a listener for 'error' a reset would end the program.
       socket.on('error', ended).on('end', ended).on('close', () => ended());
       socket.on('data', (chunk) => {

@@ -46,7 +46,7 @@ function findRelease(name) {
     // Chunk hashes
     third: since('0.4.1') ? 'empty' : since('0.3.4') ? 'none' : 'absent',
     folds: since('0.4.6'),
-    cborNames: since('0.3.9.post2') ? ['sha256_cbor', 'sha256_cbor_64bit'] : since('0.3.9') ? ['sha256_cbor'] : ['sha256_cbor_64bit'],
+    cborNames: [since('0.3.9') && 'sha256_cbor', (!since('0.3.9') || since('0.3.9.post2')) && 'sha256_cbor_64bit'],
   };
 }
 
@@ -60,11 +60,12 @@ const DTYPES = new Map([[null, 0], ['float16', 2], ['bfloat16', 3], ['float32', 
 const SIZES = new Map([['float16', 2], ['bfloat16', 2], ['float32', 4], ['float64', 8], ['uint8', 1], ['float8_e4m3fn', 1],
   ['float8_e5m2', 1]]);
 // The name in a key, and the one until 0.3.13 where that is another: it is shared by two, and its reader gets the later of them.
-const KEY_DTYPES = [['float16', 'half'], ['bfloat16', 'bfloat16'], ['float32', 'float'], ['float64', 'double'], ['uint8', 'uint8'],
-  ['int8', 'int8'], ['int16', 'int16'], ['int32', 'int32'], ['int64', 'int64'], ['bool', 'bool'],
+const KEY_DTYPES = [['float16', 'half'], ['bfloat16', 'bfloat16'], ['float32', 'float'], ['float64', 'double'],
+  ['uint8', 'uint8'], ['int8', 'int8'], ['int16', 'int16'], ['int32', 'int32'], ['int64', 'int64'], ['bool', 'bool'],
   ['float8_e4m3fn', 'fp8_e4m3fn', 'fp8_e4m3'], ['float8_e4m3fnuz', 'fp8_e4m3fnuz', 'fp8_e4m3'],
   ['float8_e5m2', 'fp8_e5m2'], ['float8_e5m2fnuz', 'fp8_e5m2fnuz', 'fp8_e5m2']];
 
+const product = (numbers) => numbers.reduce((sofar, number) => sofar * number, 1);
 const isBinary = (format) => format === 'BINARY' || format === 'BINARY_BUFFER';
 
 function numberOf(table, name, what) {
@@ -120,7 +121,8 @@ function hashText(release, hash) {
 // Servers of some releases do not know layer keys: `layers` is false for those.
 function parseKey(release, text, layers = true) {
   const parts = text.split('@');
-  if (parts.length < 4 + release.hasEngine + release.hasDtype) throw malformed(`the key ${text} has too few parts for ${release.name}`);
+  const fixed = 4 + release.hasEngine + release.hasDtype;
+  if (parts.length < fixed) throw malformed(`the key ${text} has too few parts, ${release.name} wants ${fixed}`);
   const key = { fmt: release.hasEngine ? parts.shift() : null, model: parts.shift() };
   key.world_size = smallInteger(parts.shift());
   key.worker_id = smallInteger(parts.shift());
@@ -159,7 +161,8 @@ function keyDtype(release, text) {
 // HEALTH and LIST are about no key, but a server parses the one in their header, and closes if it cannot.
 function anyKey(release) {
   const hash = release.hashIsText ? { text: '0' } : { int: '0' };
-  return formatKey(release, { fmt: 'vllm', model: 'm', world_size: 1, worker_id: 0, chunk_hash: hash, dtype: 'float16', tags: [] });
+  const named = { fmt: 'vllm', model: 'm', world_size: 1, worker_id: 0, dtype: 'float16', tags: [] };
+  return formatKey(release, { ...named, chunk_hash: hash });
 }
 
 // Headers: little-endian int32 words, and behind those of a request the key in a field of 150 bytes.
@@ -172,7 +175,8 @@ function words(numbers) {
   const bytes = Buffer.alloc(4 * numbers.length);
   for (const [index, number] of numbers.entries()) {
     // `| 0` would wrap silently and describe another payload.
-    if (!Number.isInteger(number) || number < -(2 ** 31) || number >= 2 ** 31) throw refused(`${number} is no integer of 32 bits`);
+    const fits = Number.isInteger(number) && number >= -(2 ** 31) && number < 2 ** 31;
+    if (!fits) throw refused(`${number} is no integer of 32 bits`);
     bytes.writeInt32LE(number, 4 * index);
   }
   return bytes;
@@ -252,7 +256,7 @@ function text(bytes) {
   }
 }
 
-function encodeMetadata(release, length, format, groups) {
+function encodeMetadata(release, { length, format, groups }) {
   if (groups.length !== 1 && !release.severalGroups) throw refused(`${release.name} describes exactly one group`);
   const ofGroups = groups.flatMap(({ dtype, shape }) => [numberOf(DTYPES, dtype, 'dtype'), ...wireShape(release, shape)]);
   return words([length, formatNumber(release, format), ...ofGroups]);
@@ -275,7 +279,7 @@ function decodeMetadata(release, bytes, count) {
 function payloadSize({ format, dtype, shape }) {
   if (isBinary(format)) return shape[0];
   const last = shape.findLastIndex((dimension) => dimension !== 0);
-  return shape.slice(0, Math.max(last, 0) + 1).reduce((product, dimension) => product * dimension, numberOf(SIZES, dtype, 'size of dtype'));
+  return product(shape.slice(0, Math.max(last, 0) + 1)) * numberOf(SIZES, dtype, 'size of dtype');
 }
 
 // Chunk hashes. Inside a chain a hash is a BigInt, a Buffer or (until 0.3.2) a string.
@@ -314,7 +318,8 @@ function linkOf(release, { algorithm, none_hash: start, returns }) {
     if (release.third === 'none') throw unsupported('until CPython 3.12 hash(None) is an address, another one in each process');
     if ('bytes' in start && !release.folds) throw unsupported("Python's own hash of bytes differs from process to process");
     const third = release.third === 'empty' ? [tupleHash([])] : [];
-    return (previous, tokens) => tupleHash([integerHash(previous), tupleHash(tokens.map((token) => integerHash(BigInt(token)))), ...third]);
+    const ofTokens = (tokens) => tupleHash(tokens.map((token) => integerHash(BigInt(token))));
+    return (previous, tokens) => tupleHash([integerHash(previous), ofTokens(tokens), ...third]);
   }
   if (release.cborNames.includes(algorithm)) {
     const third = { absent: [], none: [null], empty: [[]] }[release.third];
@@ -337,8 +342,9 @@ function cbor(value) {
   const negative = number < 0n;
   const magnitude = negative ? -1n - number : number;
   if (magnitude < 2n ** 64n) return cborHead(negative ? 1 : 0, magnitude);
-  const digits = magnitude.toString(16);
-  return Buffer.concat([cborHead(6, negative ? 3n : 2n), cbor(Buffer.from(digits.padStart(digits.length + (digits.length % 2), '0'), 'hex'))]);
+  let digits = magnitude.toString(16);
+  if (digits.length % 2 === 1) digits = `0${digits}`; // half a byte at the end would be dropped without a word
+  return Buffer.concat([cborHead(6, negative ? 3n : 2n), cbor(Buffer.from(digits, 'hex'))]);
 }
 
 // A type and a number, in as few bytes as possible.
@@ -370,13 +376,15 @@ function tupleHash(hashes) {
   return sum === 2n ** 64n - 1n ? 1546275796n : BigInt.asIntN(64, sum);
 }
 
-// Layouts: chunks and paged memory are made of the same rows, in another order. Calls move(in paged memory, in the chunk, size) for each.
+// Layouts: chunks and paged memory are made of the same rows, in another order.
+
+// Sizes, and moveRows, which calls move(place in paged memory, place in the chunk, size) for each row.
 function layout({ format, dtype, paged_shape: paged, slots }) {
   const latent = format === 'KV_MLA_FMT';
   const known = ['KV_2LTD', 'KV_T2D', 'KV_2TD', 'KV_MLA_FMT'].includes(format) && paged.length === (latent ? 4 : 6);
   if (!known) throw refused(`${format} with a paged shape of ${paged.length} dimensions is no layout of paged memory`);
   const [layers, sides, blocks, blockSize, ...row] = latent ? [paged[0], 1, ...paged.slice(1)] : paged;
-  const hidden = row.reduce((product, dimension) => product * dimension, 1);
+  const hidden = product(row);
   const tokens = slots.length, capacity = blocks * blockSize, size = hidden * numberOf(SIZES, dtype, 'size of dtype');
   if (['KV_T2D', 'KV_2TD'].includes(format) && layers !== 1) throw refused(`${format} holds one layer, not ${layers}`);
   if (slots.some((slot) => slot < 0 || slot >= capacity)) throw refused(`there are ${capacity} slots, numbered from 0`);
@@ -413,6 +421,7 @@ function unpackLayout(args) {
 }
 
 module.exports = {
-  Failure, refused, malformed, unsupported, RELEASES, NOTHING, findRelease, formatKey, parseKey, anyKey, encodeRequest, decodeRequest,
-  encodeReply, decodeReply, encodeMetadata, decodeMetadata, wireShape, payloadSize, chunkKeys, packLayout, unpackLayout, text,
+  Failure, refused, malformed, unsupported, RELEASES, NOTHING, findRelease, formatKey, parseKey, anyKey, encodeRequest,
+  decodeRequest, encodeReply, decodeReply, encodeMetadata, decodeMetadata, wireShape, payloadSize, chunkKeys, packLayout,
+  unpackLayout, text,
 };

@@ -63,7 +63,7 @@ class Release:
         self.hash_format = "x" if since("0.3.6") else "d"
         self.hash_base = 16 if since("0.3.4") else 10  # 0.3.4 and 0.3.5 write decimal digits and read them in base 16
         self.tag_mark = "lmcache.tag." if not since("0.3.6") else ""  # without it, a tag that is read is dropped
-        self.key_dtypes = dict(KEY_DTYPES) if since("0.3.14") else {**KEY_DTYPES, **SHARED_KEY_DTYPES}
+        self.key_dtypes = KEY_DTYPES if since("0.3.14") else KEY_DTYPES | SHARED_KEY_DTYPES
         # Chunk hashes
         self.third = ((),) if since("0.4.1") else (None,) if since("0.3.4") else ()
         self.folds = since("0.4.6")
@@ -79,15 +79,26 @@ DTYPES = {None: 0, "float16": 2, "bfloat16": 3, "float32": 4, "float64": 5, "uin
 SIZES = {"float16": 2, "bfloat16": 2, "float32": 4, "float64": 8, "uint8": 1, "float8_e4m3fn": 1, "float8_e5m2": 1}
 LOCATIONS = {None: 0, "LocalCPUBackend": 1, "LocalDiskBackend": 2}
 KEY_DTYPES = {
-    **{"float16": "half", "bfloat16": "bfloat16", "float32": "float", "float64": "double"},
-    **{name: name for name in ("uint8", "int8", "int16", "int32", "int64", "bool")},
-    **{"float8_e4m3fn": "fp8_e4m3fn", "float8_e4m3fnuz": "fp8_e4m3fnuz"},
-    **{"float8_e5m2": "fp8_e5m2", "float8_e5m2fnuz": "fp8_e5m2fnuz"},
+    "float16": "half",
+    "bfloat16": "bfloat16",
+    "float32": "float",
+    "float64": "double",
+    "uint8": "uint8",
+    "int8": "int8",
+    "int16": "int16",
+    "int32": "int32",
+    "int64": "int64",
+    "bool": "bool",
+    "float8_e4m3fn": "fp8_e4m3fn",
+    "float8_e4m3fnuz": "fp8_e4m3fnuz",
+    "float8_e5m2": "fp8_e5m2",
+    "float8_e5m2fnuz": "fp8_e5m2fnuz",
 }
 # Until 0.3.13 two dtypes share a name; whoever reads it gets the later of the two, as real servers do.
 SHARED_KEY_DTYPES = {
-    **{"float8_e4m3fn": "fp8_e4m3", "float8_e4m3fnuz": "fp8_e4m3"},
-    **{"float8_e5m2": "fp8_e5m2", "float8_e5m2fnuz": "fp8_e5m2"},
+    "float8_e4m3fn": "fp8_e4m3",
+    "float8_e4m3fnuz": "fp8_e4m3",
+    "float8_e5m2fnuz": "fp8_e5m2",
 }
 BINARY = ("BINARY", "BINARY_BUFFER")
 
@@ -325,7 +336,7 @@ def link_function(release, algorithm, none_hash, returns):
     if algorithm == "builtin":
         if "bytes" in none_hash and not release.folds:
             raise UnsupportedError("Python's own hash of bytes differs from process to process")
-        # Before CPython 3.12 hash(None) is an address: such keys of 0.3.4 to 0.3.15 hold in this process only, as the real ones do.
+        # Before CPython 3.12 hash(None) is an address: such keys of 0.3.4 to 0.3.15 hold in one process only, as real ones do.
         return lambda previous, tokens: hash((previous, tokens, *release.third))
     if algorithm in release.cbor_names:
 
@@ -355,15 +366,21 @@ def chunk_keys(release, key, tokens, link, none_hash, chunk_size, save_unfull_ch
         # Chunks that are skipped count as well: each hash depends on all tokens before it.
         previous = folded(link(previous, chunk))
         if start >= skip:
-            named = {int: lambda: {"int": str(previous)}, bytes: lambda: {"bytes": previous.hex()}, str: lambda: {"text": previous}}
-            yield start, start + len(chunk), format_key(release, {**key, "chunk_hash": named[type(previous)]()})
+            yield start, start + len(chunk), format_key(release, {**key, "chunk_hash": as_hash(previous)})
+
+
+def as_hash(value):
+    """A hash as the contract writes it."""
+    if isinstance(value, int):
+        return {"int": str(value)}
+    return {"bytes": value.hex()} if isinstance(value, bytes) else {"text": value}
 
 
 # --- Layouts: chunks and paged memory are made of the same rows, in another order
 
 
 def rows(form, dtype, paged_shape, slots):
-    """The shape of the chunk, the sizes of paged memory and a row in bytes, and where each row is: (in paged memory, in the chunk)."""
+    """The shape of the chunk, the bytes of paged memory and of a row, and where each row is: (in paged memory, in the chunk)."""
     latent = form == "KV_MLA_FMT"
     if form not in ("KV_2LTD", "KV_T2D", "KV_2TD", "KV_MLA_FMT") or len(paged_shape) != (4 if latent else 6):
         raise refused(f"{form} with a paged shape of {len(paged_shape)} dimensions is no layout of paged memory")
@@ -504,7 +521,7 @@ class Connection:
 
 
 class Client:
-    """One method for each operation. What is not declared in hello is reported as unsupported and is not held against a client."""
+    """One method for each operation. What hello does not declare is reported as unsupported and is not held against a client."""
 
     def __init__(self):
         self._connections = {}
@@ -514,8 +531,11 @@ class Client:
             raise refused("this client speaks version 1 of the contract")
         operations = [name for name in dir(self) if not name.startswith("_") and name not in ("hello", "state", "bye")]
         return {
-            **{"name": "plain Python example", "version": "1.0.0", "language": "Python"},
-            **{"operations": operations, "releases": RELEASES},
+            "name": "plain Python example",
+            "version": "1.0.0",
+            "language": "Python",
+            "operations": operations,
+            "releases": RELEASES,
             # Methods are then called from several threads; leave it out, and they never are.
             "concurrent": True,
         }
@@ -525,6 +545,8 @@ class Client:
         with suppress(OSError):
             counted["file_descriptors"] = len(os.listdir("/proc/self/fd")) - 1
             counted["threads"] = len(os.listdir("/proc/self/task"))
+            with open("/proc/self/statm") as memory:
+                counted["resident_bytes"] = int(memory.read().split()[1]) * os.sysconf("SC_PAGESIZE")
         return counted
 
     def bye(self, **_):
