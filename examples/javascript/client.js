@@ -16,8 +16,8 @@ let scratch = null;
 let written = 0;
 const connections = new Map();
 
-// One function for each operation: members of "args" in, members of "ok" out, bytes as Buffers. hello declares these; what it does
-// not declare is reported as unsupported and is not held against a client.
+// One function for each operation: members of "args" in, members of "ok" out, bytes as Buffers. hello declares these; what it
+// does not declare is reported as unsupported and is not held against a client.
 const operations = new Map(Object.entries({
   encode_request: ({ release: name, command, key, ...about }) => {
     const release = findRelease(name);
