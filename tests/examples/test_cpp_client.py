@@ -1,32 +1,65 @@
-"""The C++ example is conformant, and a defect in its header reader is found and named."""
+"""The C++ example is conformant, and mistakes in it are found and named."""
 
-import shlex
-import shutil
 import subprocess
-from pathlib import Path
 
 import pytest
+from broken_sources import EXAMPLES, Breakage, Workshop, assert_in_table, found, shared_folder
 from generations import REPRESENTATIVES, comma_separated
 
 from harness.runner import RunOptions, run_matrix
 from reports.results import read_results
 from reports.verdict import ExitCode, Verdict
 
-SOURCE = Path(__file__).resolve().parents[2] / "examples" / "cpp"
-WHOLE_READ = "while (received < size)"
-SINGLE_READ = "if (received < size)"
 UNSUPPORTED = {"chunk_keys", "deployment_keys", "concurrent"}
+BREAKAGES = [
+    Breakage(
+        name="a-header-is-read-with-one-recv",
+        file="src/connection.cpp",
+        line="while (received < size)",
+        broken="if (received < size)",
+        only=("lm.segments.*",),
+        cases=("lm.segments.split-header", "lm.segments.split-header-of-get", "lm.segments.byte-by-byte"),
+        requirements=("LM-REPLY-003", "LM-GET-002"),
+    ),
+    Breakage(
+        name="numbers-are-written-in-network-order",
+        file="src/frames.cpp",
+        line="for (int shift = 0; shift < 32; shift += 8) bytes_.push_back",
+        broken="for (int shift = 24; shift >= 0; shift -= 8) bytes_.push_back",
+        cases=("lm.request.encode",),
+        only=("lm.request.encode[0.5.6-fixtures-lm.request.sent.get]",),
+        requirements=("LM-REQ-002",),
+        target="fixtures",
+    ),
+    Breakage(
+        name="a-miss-is-an-error",
+        file="src/connection.cpp",
+        line="if (reply.code == kFail) return std::nullopt;",
+        broken='if (reply.code == kFail) throw protocol_error("FAIL");',
+        cases=("lm.roundtrip.miss",),
+        requirements=("LM-GET-003",),
+    ),
+]
 
 
-def build(cmake, source, folder):
-    subprocess.run([cmake, "-S", source, "-B", folder, "-DCMAKE_BUILD_TYPE=Release"], check=True, capture_output=True, timeout=120)
-    subprocess.run([cmake, "--build", folder, "--parallel", "2"], check=True, capture_output=True, timeout=600)
-    return f"stdio:{shlex.quote(str(folder / 'lmclient'))}"
+def build(cmake):
+    def run(source, folder):
+        configure = [cmake, "-S", source, "-B", folder, "-DCMAKE_BUILD_TYPE=Release"]
+        subprocess.run(configure, check=True, capture_output=True, timeout=120)
+        subprocess.run([cmake, "--build", folder, "--parallel", "2"], check=True, capture_output=True, timeout=600)
+        return folder / "lmclient"
+
+    return run
 
 
 @pytest.fixture(scope="module")
-def client(cmake, tmp_path_factory):
-    return build(cmake, SOURCE, tmp_path_factory.mktemp("cpp-build"))
+def workshop(cmake, tmp_path_factory):
+    return Workshop(EXAMPLES / "cpp", build(cmake), shared_folder(tmp_path_factory))
+
+
+@pytest.fixture(scope="module")
+def client(workshop):
+    return workshop.sound()
 
 
 @pytest.mark.parametrize(
@@ -44,17 +77,7 @@ def test_it_is_conformant_on_the_real_server(client, pinned_release, tmp_path):
     assert run_matrix(options) == ExitCode.CONFORMANT
 
 
-def test_a_header_reader_that_reads_once_is_named(cmake, tmp_path):
-    source = shutil.copytree(SOURCE, tmp_path / "source", ignore=shutil.ignore_patterns("build"))
-    (defective,) = [path for path in (source / "src").glob("*.cpp") if WHOLE_READ in path.read_text()]
-    text = defective.read_text()
-    assert text.count(WHOLE_READ) == 1
-    defective.write_text(text.replace(WHOLE_READ, SINGLE_READ))
-    client = build(cmake, source, tmp_path / "build")
-    options = RunOptions(client=client, lmcache="0.5.6", target="mock", only=("lm.segments.*",), folder=tmp_path / "results")
-    assert run_matrix(options) == ExitCode.NOT_CONFORMANT
-    failed = [case for case in read_results(tmp_path / "results" / "results.jsonl").cases if case.verdict is Verdict.FAIL]
-    assert {"lm.segments.split-header", "lm.segments.split-header-of-get", "lm.segments.byte-by-byte"} <= {
-        case.name for case in failed
-    }
-    assert all("LM-REPLY-003" in case.requirements or "LM-GET-002" in case.requirements for case in failed)
+@pytest.mark.parametrize("breakage", BREAKAGES, ids=lambda breakage: breakage.name)
+def test_a_mistake_in_it_is_found_and_named(workshop, breakage, tmp_path):
+    record = found(workshop.broken(breakage, tmp_path), breakage, tmp_path / "results")
+    assert_in_table(breakage, record)

@@ -16,7 +16,11 @@ WORKFLOW = Path(__file__).resolve().parents[2] / "examples" / "github" / "new-re
 DOCUMENT = yaml.safe_load(WORKFLOW.read_text())
 (JOB,) = DOCUMENT["jobs"].values()
 SCRIPTS = [step["run"] for step in JOB["steps"] if "run" in step]
-CALLS = [shlex.split(call) for script in SCRIPTS for call in re.findall(r"^\s*\./lmconform (.*?)(?: > .*| \|\| .*)?$", script, re.MULTILINE)]
+CALLS = [
+    shlex.split(call)
+    for script in SCRIPTS
+    for call in re.findall(r"^\s*\./lmconform (.*?)(?: > .*| \|\| .*)?$", script, re.MULTILINE)
+]
 COMMANDS = typer.main.get_command(app).commands
 
 
