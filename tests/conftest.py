@@ -67,3 +67,15 @@ def cmake(request):
             pytest.fail(reason)
         pytest.skip(reason)
     return shutil.which("cmake")
+
+
+@pytest.fixture(scope="session")
+def node(request):
+    """Node."""
+    found = shutil.which("node") or shutil.which("nodejs")
+    if found is None:
+        reason = "missing: node (Debian: nodejs)"
+        if everything_must_run(request.config):
+            pytest.fail(reason)
+        pytest.skip(reason)
+    return found

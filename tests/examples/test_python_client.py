@@ -1,0 +1,84 @@
+"""The Python example is conformant, and mistakes in it are found and named."""
+
+import ast
+import os
+import subprocess
+import sys
+
+import pytest
+from broken_sources import EXAMPLES, Breakage, assert_in_table, broken_copy, found
+
+from harness.runner import RunOptions, run_matrix
+from reports.results import read_results
+from reports.verdict import ExitCode, Verdict
+
+SOURCE = EXAMPLES / "python"
+CLIENT = "python:client:Client"
+RELEASES = "0.3.1,0.5.6"
+UNSUPPORTED = {"chunk_keys", "deployment_keys", "token_hashes"}
+BREAKAGES = [
+    Breakage(
+        name="a-value-that-breaks-off-is-filled-up",
+        file="client.py",
+        line='raise ClientError("connection", f"the server closed {len(missing)} bytes before the end")',
+        broken="break",
+        cases=("lm.broken.truncated-payload",),
+        requirements=("LM-GET-004",),
+    ),
+    Breakage(
+        name="integers-are-not-written-in-their-shortest-form",
+        file="client.py",
+        line="for code, size in ((24, 1), (25, 2), (26, 4), (27, 8)):",
+        broken="for code, size in ((26, 4), (27, 8)):",
+        cases=("keys.deployments.chain",),
+        requirements=("KEY-CHUNK-006",),
+        target="fixtures",
+    ),
+    Breakage(
+        name="only-the-size-is-compared",
+        file="client.py",
+        line="if got != wanted:",
+        broken="if got.length != wanted.length:",
+        cases=("lm.identity.reply-disagrees",),
+        requirements=("LM-ID-006", "LM-ID-007", "LM-ID-008"),
+    ),
+]
+
+
+@pytest.fixture
+def in_folder(monkeypatch):
+    """As its README says: from the folder that holds the module."""
+    monkeypatch.chdir(SOURCE)
+
+
+def test_it_is_conformant_on_fixtures_and_mock_of_the_oldest_and_the_newest_release(in_folder, tmp_path):
+    options = RunOptions(client=CLIENT, lmcache=RELEASES, target="fixtures,mock", folder=tmp_path)
+    assert run_matrix(options) == ExitCode.CONFORMANT
+    cases = read_results(tmp_path / "results.jsonl").cases
+    assert {case.operation for case in cases if case.verdict is Verdict.UNSUPPORTED} <= UNSUPPORTED
+    assert {case.release for case in cases if case.verdict is Verdict.PASS} == set(RELEASES.split(","))
+
+
+@pytest.mark.parametrize("breakage", BREAKAGES, ids=lambda breakage: breakage.name)
+def test_a_mistake_in_it_is_found_and_named(breakage, tmp_path, monkeypatch):
+    with broken_copy(SOURCE, breakage, tmp_path / "copy") as copy:
+        monkeypatch.chdir(copy)
+        record = found(CLIENT, breakage, tmp_path / "results")
+    assert_in_table(breakage, record)
+
+
+def test_plain_pytest_judges_it_from_its_folder():
+    pytest_of_an_author = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "--pyargs", "cases", "--client", CLIENT]
+    chosen = ["--lmcache", "0.5.6", "-k", "parse_key or split_header"]
+    plain = {name: value for name, value in os.environ.items() if not name.startswith(("PYTEST_", "PYTHONPATH"))}
+    done = subprocess.run([*pytest_of_an_author, *chosen], cwd=SOURCE, env=plain, capture_output=True, text=True, check=False, timeout=120)
+    assert done.returncode == 0, done.stdout
+    assert " passed" in done.stdout
+
+
+def test_it_shares_nothing_with_the_harness_but_its_exceptions():
+    imports = [node for node in ast.walk(ast.parse((SOURCE / "client.py").read_text())) if isinstance(node, ast.Import | ast.ImportFrom)]
+    modules = {alias.name for node in imports if isinstance(node, ast.Import) for alias in node.names}
+    froms = {node.module: {alias.name for alias in node.names} for node in imports if isinstance(node, ast.ImportFrom)}
+    assert froms.pop("harness.client") == {"ClientError", "MissError", "UnsupportedError"}
+    assert modules | froms.keys() <= sys.stdlib_module_names
