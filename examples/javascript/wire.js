@@ -330,7 +330,7 @@ function linkOf(release, { algorithm, none_hash: start, returns }) {
       return digests ? digest : bigEndian(digest.subarray(-8));
     };
   }
-  throw unsupported(`this client cannot hash with ${algorithm}, or lmcache ${release.name} does not know the name`);
+  throw unsupported(`this client has no hash function ${algorithm}, or the release does not know the name`);
 }
 
 // Canonical CBOR of integers, bytes, null and arrays of those.

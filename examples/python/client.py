@@ -346,7 +346,7 @@ def link_function(release, algorithm, none_hash, returns):
             return digest if (returns or next(iter(none_hash))) == "bytes" else int.from_bytes(digest[-8:], "big")
 
         return link
-    raise UnsupportedError(f"this client cannot hash with {algorithm}, or lmcache {release.name} does not know the name")
+    raise UnsupportedError(f"this client has no hash function {algorithm}, or the release does not know the name")
 
 
 def chunk_keys(release, key, tokens, link, none_hash, chunk_size, save_unfull_chunk, skip):

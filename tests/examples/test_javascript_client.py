@@ -14,12 +14,13 @@ RELEASES = "0.3.1,0.5.6"
 UNSUPPORTED = {"chunk_keys", "deployment_keys", "token_hashes", "state"}
 BREAKAGES = [
     Breakage(
-        name="requests-do-not-wait-for-their-turn",
+        name="bytes-that-nobody-asked-for-are-kept",
         file="connection.js",
-        line="await before;",
-        broken="await null;",
-        cases=("lm.concurrency.requests-on-one-connection",),
-        requirements=("LM-CONN-004",),
+        line="if (this.#buffered > 0) this.#drop();",
+        broken="if (this.#buffered > 65536) this.#drop();",
+        cases=("lm.misbehaviour.duplicated-reply",),
+        only=("lm.misbehaviour.duplicated-reply[0.5.6-mock-GET]",),
+        requirements=("LM-CONN-008",),
     ),
     Breakage(
         name="a-hash-goes-through-a-double",
@@ -27,6 +28,7 @@ BREAKAGES = [
         line="return BigInt(hash.int).toString(release.writesHashIn);",
         broken="return Number(hash.int).toString(release.writesHashIn);",
         cases=("keys.format.format",),
+        only=("keys.format.format[0.5.6-fixtures-lm.key.format.hash-largest]",),
         requirements=("KEY-FMT-005", "LM-ID-002"),
         target="fixtures",
     ),
@@ -36,8 +38,8 @@ BREAKAGES = [
         line="if (field.length > KEY_FIELD)",
         broken="if (key.length > KEY_FIELD)",
         cases=("lm.request.long-key-is-not-sent",),
+        only=("lm.request.long-key-is-not-sent[0.5.6-mock-put]",),
         requirements=("LM-REQ-004",),
-        target="fixtures",
     ),
 ]
 
