@@ -554,7 +554,7 @@ class Client:
             self._connections.popitem()[1].close()
         return {}
 
-    # Pure operations
+    # Pure operations. Arguments have the names of the contract, so that `format` and `bytes` are not Python's own in here.
 
     def encode_request(self, *, release, command, key, length, format, dtype, shape, location, **_):
         number_of(COMMANDS, command, "command")
