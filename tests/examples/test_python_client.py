@@ -13,13 +13,14 @@ from reports.results import read_results
 from reports.verdict import ExitCode, Verdict
 
 SOURCE = EXAMPLES / "python"
+MODULES = sorted(SOURCE.glob("*.py"))
 CLIENT = "python:client:Client"
 RELEASES = "0.3.1,0.5.6"
 UNSUPPORTED = {"chunk_keys", "deployment_keys", "token_hashes"}
 BREAKAGES = [
     Breakage(
         name="a-value-that-breaks-off-is-filled-up",
-        file="client.py",
+        file="lm_connection.py",
         line='raise ClientError("connection", f"the server closed {len(missing)} bytes before the end")',
         broken="break",
         cases=("lm.broken.truncated-payload",),
@@ -28,7 +29,7 @@ BREAKAGES = [
     ),
     Breakage(
         name="integers-are-not-written-in-their-shortest-form",
-        file="client.py",
+        file="lm_wire.py",
         line="for code, size in ((24, 1), (25, 2), (26, 4), (27, 8)):",
         broken="for code, size in ((26, 4), (27, 8)):",
         cases=("keys.deployments.chain",),
@@ -50,12 +51,13 @@ BREAKAGES = [
 
 @pytest.fixture
 def enter(monkeypatch):
-    """Go to the folder that holds the module, as the README says, in a process that has not imported it yet."""
+    """Go to the folder that holds the modules, as the README says, in a process that has not imported them yet."""
 
     def go(folder):
         monkeypatch.chdir(folder)
         monkeypatch.setattr(sys, "path", [*sys.path])
-        monkeypatch.delitem(sys.modules, "client", raising=False)
+        for module in MODULES:
+            monkeypatch.delitem(sys.modules, module.stem, raising=False)
 
     return go
 
@@ -86,9 +88,10 @@ def test_plain_pytest_judges_it_from_its_folder():
     assert " passed" in done.stdout
 
 
-def test_it_shares_nothing_with_the_harness_but_its_exceptions():
-    imports = [node for node in ast.walk(ast.parse((SOURCE / "client.py").read_text())) if isinstance(node, ast.Import | ast.ImportFrom)]
-    modules = {alias.name for node in imports if isinstance(node, ast.Import) for alias in node.names}
-    froms = {node.module: {alias.name for alias in node.names} for node in imports if isinstance(node, ast.ImportFrom)}
-    assert froms.pop("harness.client") == {"ClientError", "MissError", "UnsupportedError"}
-    assert modules | froms.keys() <= sys.stdlib_module_names
+@pytest.mark.parametrize("module", MODULES, ids=lambda module: module.stem)
+def test_it_shares_nothing_with_the_harness_but_its_exceptions(module):
+    nodes = list(ast.walk(ast.parse(module.read_text())))
+    modules = {alias.name for node in nodes if isinstance(node, ast.Import) for alias in node.names}
+    froms = {node.module: {alias.name for alias in node.names} for node in nodes if isinstance(node, ast.ImportFrom)}
+    assert froms.pop("harness.client") <= {"ClientError", "MissError", "UnsupportedError"}
+    assert modules | froms.keys() <= sys.stdlib_module_names | {known.stem for known in MODULES}
