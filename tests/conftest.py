@@ -61,21 +61,29 @@ def cmake(request):
         )
         if probe.returncode:
             missing.append("nlohmann/json.hpp (Debian: nlohmann-json3-dev)")
-    if missing:
-        reason = f"missing: {', '.join(missing)}"
-        if everything_must_run(request.config):
-            pytest.fail(reason)
-        pytest.skip(reason)
+    require(request.config, missing)
     return shutil.which("cmake")
+
+
+@pytest.fixture(scope="session")
+def cargo(request):
+    """Cargo and a Rust compiler."""
+    require(request.config, [program for program in ("cargo", "rustc") if shutil.which(program) is None])
+    return shutil.which("cargo")
 
 
 @pytest.fixture(scope="session")
 def node(request):
     """Node."""
-    found = shutil.which("node") or shutil.which("nodejs")
-    if found is None:
-        reason = "missing: node (Debian: nodejs)"
-        if everything_must_run(request.config):
+    found = shutil.which("node")
+    require(request.config, [] if found else ["node (Debian: nodejs)"])
+    return found
+
+
+def require(config, missing):
+    """Skip what needs the missing programs, or fail where everything must run."""
+    if missing:
+        reason = f"missing: {', '.join(missing)}"
+        if everything_must_run(config):
             pytest.fail(reason)
         pytest.skip(reason)
-    return found

@@ -37,7 +37,7 @@ class Breakage:
     cases: tuple[str, ...]
     """The cases that must fail, such as ``lm.segments.split-header``; the first one stands in the table."""
     requirements: tuple[str, ...]
-    """Every case that fails cites one of these."""
+    """Every case that fails cites one of these; the first case says that it is the first of them that is broken."""
     only: tuple[str, ...] = ()
     """What is run, as ``--only`` takes it; those cases where nothing is given."""
     target: str = "mock"
@@ -124,7 +124,7 @@ def spec(program: Path, *interpreter: str) -> str:
 
 
 def found(client: str, breakage: Breakage, folder: Path) -> CaseRecord:
-    """Judge a broken client: the run is red, the cases have failed, and for a reason that fits. Returns the record of the first of them."""
+    """Judge a broken client: the run is red, and its cases failed for a reason that fits. Returns the record of the first."""
     options = RunOptions(
         client=client,
         lmcache=breakage.release,
@@ -136,7 +136,10 @@ def found(client: str, breakage: Breakage, folder: Path) -> CaseRecord:
     failed = [record for record in read_results(folder / "results.jsonl").cases if record.verdict is Verdict.FAIL]
     assert set(breakage.cases) <= {record.name for record in failed}
     assert all(set(breakage.requirements) & set(record.requirements) for record in failed)
-    return next(record for record in failed if record.name == breakage.cases[0])
+    record = next(record for record in failed if record.name == breakage.cases[0])
+    assert record.diagnosis is not None
+    assert record.diagnosis.requirement == breakage.requirements[0]
+    return record
 
 
 def assert_in_table(breakage: Breakage, record: CaseRecord) -> None:

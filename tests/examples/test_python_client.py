@@ -34,7 +34,7 @@ BREAKAGES = [
         broken="for code, size in ((26, 4), (27, 8)):",
         cases=("keys.deployments.chain",),
         only=("keys.deployments.chain[0.5.6-fixtures-lm.deployments.vllm-0.28.0.seed-4242.sha256-cbor.three]",),
-        requirements=("KEY-CHUNK-006",),
+        requirements=("KEY-CHUNK-004",),
         target="fixtures",
     ),
     Breakage(
