@@ -2,17 +2,21 @@
 
 import ast
 import os
+import re
 import subprocess
 import sys
+import textwrap
 
 import pytest
 from broken_sources import EXAMPLES, Breakage, assert_in_table, broken_copy, found
 
+from harness.cli.main import main
 from harness.runner import RunOptions, run_matrix
 from reports.results import read_results
 from reports.verdict import ExitCode, Verdict
 
 SOURCE = EXAMPLES / "python"
+GUIDE = EXAMPLES.parent / "docs" / "guides" / "python-client.md"
 MODULES = sorted(SOURCE.glob("*.py"))
 CLIENT = "python:client:Client"
 RELEASES = "0.3.1,0.5.6"
@@ -56,7 +60,7 @@ def enter(monkeypatch):
     def go(folder):
         monkeypatch.chdir(folder)
         monkeypatch.setattr(sys, "path", [*sys.path])
-        for module in MODULES:
+        for module in folder.glob("*.py"):
             monkeypatch.delitem(sys.modules, module.stem, raising=False)
 
     return go
@@ -86,6 +90,19 @@ def test_plain_pytest_judges_it_from_its_folder():
     done = subprocess.run([*pytest_of_an_author, *chosen], cwd=SOURCE, env=plain, capture_output=True, text=True, check=False, timeout=120)
     assert done.returncode == 0, done.stdout
     assert " passed" in done.stdout
+
+
+def test_the_smallest_client_of_the_guide_keeps_the_contract_and_passes_as_many_cases_as_it_says(enter, tmp_path):
+    guide = GUIDE.read_text(encoding="utf-8")
+    code = re.search(r"^Write `mine.py`:\n\n(.*?)^and call", guide, re.MULTILINE | re.DOTALL).group(1)
+    (tmp_path / "mine.py").write_text(textwrap.dedent(code), encoding="utf-8")
+    enter(tmp_path)
+    assert main(["smoke", "--client", "python:mine:Client"]) == ExitCode.CONFORMANT
+    options = RunOptions(client="python:mine:Client", lmcache="0.5.6", only=("keys.format.format",), folder=tmp_path)
+    assert run_matrix(options) == ExitCode.NOT_CONFORMANT
+    cases = read_results(tmp_path / "results.jsonl").cases
+    passed = sum(case.verdict is Verdict.PASS for case in cases)
+    assert f"passes {passed} of {len(cases)} cases" in " ".join(guide.split())
 
 
 @pytest.mark.parametrize("module", MODULES, ids=lambda module: module.stem)
