@@ -72,6 +72,14 @@ def cargo(request):
     return shutil.which("cargo")
 
 
+@pytest.fixture(scope="session")
+def node(request):
+    """Node."""
+    found = shutil.which("node")
+    require(request.config, [] if found else ["node (Debian: nodejs)"])
+    return found
+
+
 def require(config, missing):
     """Skip what needs the missing programs, or fail where everything must run."""
     if missing:

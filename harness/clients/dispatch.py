@@ -42,7 +42,7 @@ def load_factory(place: str) -> Factory:
     except KeyboardInterrupt:
         raise
     except BaseException as error:  # a module may raise anything, SystemExit included
-        raise ClientUnavailable(f"cannot import {module_name}: {describe(error)}") from error
+        raise ClientUnavailable(f"cannot import {module_name}: {describe(error)}{_where(module_name, error)}") from error
     for step in attribute.split("."):
         if not hasattr(found, step):
             raise ClientUnavailable(f"module {module_name} has no {attribute!r}")
@@ -50,6 +50,13 @@ def load_factory(place: str) -> Factory:
     if not callable(found):
         raise ClientUnavailable(f"{place} is a {type(found).__name__}; a class is needed")
     return found
+
+
+def _where(module_name: str, error: BaseException) -> str:
+    """Where a module was looked for, if it is not there at all; one that is there may lack something else."""
+    if not isinstance(error, ModuleNotFoundError) or not f"{module_name}.".startswith(f"{error.name}."):
+        return ""
+    return f"; it was looked for in {Path.cwd()}, in PYTHONPATH and among the packages of {sys.executable}"
 
 
 def perform(client: object, op: str, args: Mapping[str, Any]) -> Answer:

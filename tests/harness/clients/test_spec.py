@@ -80,6 +80,13 @@ def test_a_module_that_fails_to_import_is_told_in_one_sentence(tmp_path, monkeyp
     assert sentence("python:exits_on_import:Client") == "cannot import exits_on_import: SystemExit: 4"
 
 
+def test_where_a_module_was_looked_for_is_told_if_it_is_not_there(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "lacks_a_package.py").write_text("import no_such_package")
+    assert f"looked for in {tmp_path}, in PYTHONPATH and " in sentence("python:not_here_at_all.client:Client")
+    assert sentence("python:lacks_a_package:Client").endswith("No module named 'no_such_package'")
+
+
 def test_a_class_of_the_current_directory_can_be_loaded(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(sys, "path", list(sys.path))
