@@ -81,9 +81,14 @@ class StdioSession(ClientSession):
             self._finish()
         self._scratch.remove()
 
-    def _start(self) -> None:
+    def _launch(self) -> SupervisedProcess:
+        """The adapter, just started.
+
+        Raises:
+            ClientUnavailable: it cannot be.
+        """
         try:
-            self._process = SupervisedProcess(
+            return SupervisedProcess(
                 self._command,
                 stderr=self._tail,
                 cwd=self._cwd,
@@ -94,6 +99,9 @@ class StdioSession(ClientSession):
             )
         except OSError as error:
             raise ClientUnavailable(f"cannot start {self._command[0]}: {error.strerror}") from error
+
+    def _start(self) -> None:
+        self._process = self._launch()
         self.starts += 1
         self.exit_status = None
         answer = self._ask("hello", self._hello(str(self._scratch.path)), self.budget.start)
