@@ -19,6 +19,7 @@ import pytest
 from fixturegen.corpus import load_corpus
 from fixturegen.errors import CorpusError
 from fixturegen.vector import content_hash
+from harness import meeting
 from harness.case import CaseSpec, Cell, TargetName, case_name, spec_of, topic_of
 from harness.client import Budget, ClientFailure, Session
 from harness.clients.spec import may_kill, open_client
@@ -193,6 +194,7 @@ class Matrix:
         except UsageError as error:
             raise pytest.UsageError(str(error)) from None
         results = config.getoption("--results")
+        meeting.expect(config.getoption("--client"))
         return cls(
             patience=Patience(deadline, start),
             spec=config.getoption("--client"),
@@ -294,6 +296,7 @@ class Matrix:
     def change_client(self, spec: str) -> None:
         """Judge another client from now on, with all patience."""
         self.dismiss_client()
+        meeting.expect(spec)
         self.spec, self.patience = spec, Patience(self.budget.call, self.budget.start)
 
     def dismiss_client(self) -> None:

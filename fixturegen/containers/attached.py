@@ -32,7 +32,7 @@ _NO_NAMES: Final = ("127.0.0.1",)
 class Guest:
     """What is to run: the image by any of its names, its command (None: what the image says), and what it is given.
 
-    ``shared`` is a directory that it sees at the same path and may write to. ``network`` is the name of a network, ``none`` or ``host``.
+    ``shared`` is a directory that it sees at the same path and may write to; ``network`` a name, ``none`` or ``host``.
     """
 
     image: str
@@ -47,7 +47,7 @@ class Guest:
 
 @dataclasses.dataclass(frozen=True)
 class Ending:
-    """How a container ended: its exit status, whether the kernel ended something in it for want of memory, and why it never began."""
+    """How a container ended: its exit status, whether something in it met the memory limit, and why it never began."""
 
     status: int
     out_of_memory: bool
@@ -96,7 +96,9 @@ class AttachedContainer:
                     self._container.reload()
                     self._ending = _ending(self._container.attrs["State"])
                 except NotFound:
-                    raise EnvironmentUnavailable(f"somebody else removed a container of {self._image} while it was used") from None
+                    raise EnvironmentUnavailable(
+                        f"somebody else removed a container of {self._image} while it was used"
+                    ) from None
                 finally:
                     self._remove()
         return self._ending
@@ -146,12 +148,15 @@ def _create(engine: Engine, guest: Guest, name: str) -> Container:
             init=True,
             nano_cpus=int(guest.cpus * _NANO),
             read_only=not guest.writable,
-            network=guest.network,
-            dns=list(_NO_NAMES) if guest.network not in {"none", "host"} else None,
             # Else every line of the conversation would be written to the engine's disk as well.
             log_config=LogConfig(type="none"),
+            **_reach(guest.network),
             **confined(engine, guest.limits),
         )
+
+
+def _reach(network: str) -> dict[str, Any]:
+    return {"network_mode": network} if network in {"none", "host"} else {"network": network, "dns": list(_NO_NAMES)}
 
 
 def _ending(state: Mapping[str, Any]) -> Ending:

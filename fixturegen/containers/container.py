@@ -44,13 +44,13 @@ class Limits:
 
 @dataclasses.dataclass(frozen=True)
 class Reach:
-    """What network a container has: none, this machine's own, or one port of it published on loopback.
+    """What network a container has: none, this machine's own, or one port of it published.
 
-    ``published`` maps the port inside to the port on this machine.
+    ``published`` is the port inside, and the address and the port on this machine that lead to it.
     """
 
     mode: str | None = "none"
-    published: tuple[int, int] | None = None
+    published: tuple[int, str, int] | None = None
 
 
 @dataclasses.dataclass(frozen=True)
@@ -76,8 +76,8 @@ def create(engine: Engine, order: Order, limits: Limits, reach: Reach) -> Contai
             raise EnvironmentUnavailable(f"{mount.source} is to be mounted at {mount.target} and does not exist")
     ports: dict[str, int | list[int] | tuple[str, int] | None] = {}
     if reach.published is not None:
-        inside, outside = reach.published
-        ports[f"{inside}/tcp"] = ("127.0.0.1", outside)
+        inside, address, outside = reach.published
+        ports[f"{inside}/tcp"] = (address, outside)
     with engine_trouble(f"create a container of {order.image.reference}"):
         return engine.client.containers.create(
             order.image.image_id,

@@ -6,7 +6,7 @@ import contextlib
 import math
 import shlex
 import signal
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Final
@@ -15,8 +15,8 @@ from fixturegen.containers.attached import AttachedContainer, Guest, processors,
 from fixturegen.containers.container import Limits, remove_orphans
 from fixturegen.containers.engine import Engine
 from fixturegen.containers.network import INTERNAL, internal_address
+from fixturegen.environment import LOCALHOST
 from fixturegen.errors import EnvironmentUnavailable
-from fixturegen.server_process import LOCALHOST
 from harness.client import Budget, ClientUnavailable
 from harness.clients.contract import LINE_LIMIT
 from harness.clients.stdio import StdioSession
@@ -131,7 +131,7 @@ class ContainerSession(StdioSession):
     def _prepare(self, spec: ContainerSpec) -> None:
         if not self._engine.url.startswith("unix://"):
             raise ClientUnavailable(
-                f"the container engine at {self._engine.url} is on another machine, and a client shares a directory with this one: "
+                f"the container engine at {self._engine.url} is on another machine, but clients share a directory with this one: "
                 "use the engine of this machine"
             )
         if spec.network == "host" and self._engine.rootless:
@@ -185,7 +185,10 @@ class ContainerProcess(SupervisedProcess):
 
     def _end(self) -> Exception:
         status = self._reaped()
-        ending = self._container.end()
+        try:
+            ending = self._container.end()
+        except EnvironmentUnavailable as error:
+            return TargetUnavailable(str(error))
         if ending.refused:
             return ClientUnavailable(f"{self._what} does not start: {ending.refused}")
         if ending.out_of_memory:

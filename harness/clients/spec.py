@@ -1,4 +1,4 @@
-"""Client specifications, as users write them: ``reference``, ``python:...``, ``stdio:...``, ``mutant:...``."""
+"""Client specifications, as users write them: ``reference``, ``python:...``, ``stdio:...``, ``docker:...``, ``mutant:...``."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import shutil
 from pathlib import Path
 from typing import Final
 
+from fixturegen.environment import LOCALHOST
 from harness.client import Budget, ClientCrash, ClientUnavailable
 from harness.clients.dispatch import REFERENCE, load_factory
 from harness.clients.host import UNAVAILABLE
@@ -17,8 +18,8 @@ from harness.clients.stdio import StdioSession
 from harness.interpreter import program
 from harness.supervise import exit_text
 
-_FORMS: Final = "reference, python:package.module:Class, stdio:COMMAND ..., mutant:NAME"
-_LATER: Final = ("docker", "lmcache")
+_FORMS: Final = "reference, python:package.module:Class, stdio:COMMAND ..., docker:IMAGE [COMMAND ...], mutant:NAME"
+_LATER: Final = ("lmcache",)
 
 
 def open_client(
@@ -40,7 +41,25 @@ def open_client(
         return InProcessSession(load_factory(place), budget=budget, scratch_parent=scratch_parent)
     if kind == "stdio":
         return StdioSession(parse_command(rest), budget=budget, scratch_parent=scratch_parent)
+    if kind == "docker":
+        from harness.clients.container import ContainerSession, parse_container
+
+        return ContainerSession(parse_container(rest), budget=budget, scratch_parent=scratch_parent)
     raise ClientUnavailable(f"{spec!r} is no client specification; write one of: {_FORMS}{_suggestion(spec)}")
+
+
+def meeting_address(spec: str) -> str:
+    """The address of this machine that servers must listen on so that a client reaches them.
+
+    Raises:
+        ClientUnavailable: there is none.
+    """
+    kind, _, rest = spec.strip().partition(":")
+    if kind != "docker":
+        return LOCALHOST
+    from harness.clients import container
+
+    return container.meeting_address(container.parse_container(rest))
 
 
 def runs_inside(spec: str) -> bool:
