@@ -30,7 +30,7 @@ _NO_NAMES: Final = ("127.0.0.1",)
 
 @dataclasses.dataclass(frozen=True)
 class Guest:
-    """What is to run: the image by any of its names, its command (None: what the image says), and what it is given.
+    """What is to run: the image by any of its names, its command and entry point (None: what the image says), and what it is given.
 
     ``shared`` is a directory that it sees at the same path and may write to; ``network`` a name, ``none`` or ``host``.
     """
@@ -41,6 +41,7 @@ class Guest:
     network: str
     limits: Limits
     cpus: float
+    entrypoint: str | None = None
     variables: Mapping[str, str] = dataclasses.field(default_factory=dict)
     writable: bool = False
 
@@ -142,6 +143,7 @@ def _create(engine: Engine, guest: Guest, name: str) -> Container:
             guest.image,
             list(guest.command) if guest.command is not None else None,
             name=name,
+            entrypoint=[guest.entrypoint] if guest.entrypoint is not None else None,
             environment={"HOME": "/tmp", **guest.variables},  # noqa: S108  # the container's own
             mounts=[EngineMount(str(guest.shared), str(guest.shared), type="bind")],
             stdin_open=True,

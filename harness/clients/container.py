@@ -31,7 +31,9 @@ CPUS: Final = 2.0
 NETWORKS: Final = ("internal", "none", "host")
 _BY_SIGNAL: Final = 128
 """What a container adds to the number of the signal that ended its program."""
-_FORM: Final = "docker:[--network NAME] [--cpus NUMBER] [--env NAME=VALUE] [--writable] IMAGE [COMMAND ...]"
+_FORM: Final = (
+    "docker:[--network NAME] [--cpus NUMBER] [--env NAME=VALUE] [--entrypoint PROGRAM] [--writable] IMAGE [COMMAND ...]"
+)
 
 
 @dataclass(frozen=True)
@@ -40,6 +42,7 @@ class ContainerSpec:
 
     image: str
     command: tuple[str, ...] | None = None
+    entrypoint: str | None = None
     network: str = "internal"
     cpus: float | None = None
     variables: Mapping[str, str] = field(default_factory=dict)
@@ -95,10 +98,15 @@ def _with_variable(spec: ContainerSpec, value: str) -> ContainerSpec:
     return replace(spec, variables={**spec.variables, name: content})
 
 
+def _with_entrypoint(spec: ContainerSpec, value: str) -> ContainerSpec:
+    return replace(spec, entrypoint=value)
+
+
 _OPTIONS: Final[Mapping[str, Callable[[ContainerSpec, str], ContainerSpec]]] = {
     "--network": _with_network,
     "--cpus": _with_cpus,
     "--env": _with_variable,
+    "--entrypoint": _with_entrypoint,
 }
 
 
@@ -153,6 +161,7 @@ class ContainerSession(StdioSession):
         guest = Guest(
             image=self._spec.image,
             command=self._spec.command,
+            entrypoint=self._spec.entrypoint,
             shared=self._scratch.path,
             network=INTERNAL if self._spec.network == "internal" else self._spec.network,
             limits=Limits(limit, PROCESSES),
@@ -213,7 +222,8 @@ class ContainerEnded(ProcessEnded):
 
 
 def _called(spec: ContainerSpec) -> str:
-    return f"`{shlex.join(spec.command)}` in {spec.image}" if spec.command else spec.image
+    words = [*([spec.entrypoint] if spec.entrypoint else []), *(spec.command or ())]
+    return f"`{shlex.join(words)}` in {spec.image}" if words else spec.image
 
 
 def _internal_address(engine: Engine) -> str:
