@@ -30,7 +30,7 @@ _NO_NAMES: Final = ("127.0.0.1",)
 
 @dataclasses.dataclass(frozen=True)
 class Guest:
-    """What is to run: the image by any of its names, its command and entry point (None: what the image says), and what it is given.
+    """What is to run: image, command and entry point (None: those of the image), and what it is given.
 
     ``shared`` is a directory that it sees at the same path and may write to; ``network`` a name, ``none`` or ``host``.
     """
