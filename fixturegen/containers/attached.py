@@ -26,6 +26,8 @@ _NAME: Final = "lmconform-client-"
 _NANO: Final = 1_000_000_000
 _NO_NAMES: Final = ("127.0.0.1",)
 """In place of the name servers of this machine, through which names could be told to others: nothing listens there."""
+_AT_ONCE: Final = ("timeout:1", "attempts:1")
+"""A client that looks for a name has its answer, that there is none, in a second."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -158,7 +160,9 @@ def _create(engine: Engine, guest: Guest, name: str) -> Container:
 
 
 def _reach(network: str) -> dict[str, Any]:
-    return {"network_mode": network} if network in {"none", "host"} else {"network": network, "dns": list(_NO_NAMES)}
+    if network in {"none", "host"}:
+        return {"network_mode": network}
+    return {"network": network, "dns": list(_NO_NAMES), "dns_opt": list(_AT_ONCE)}
 
 
 def _ending(state: Mapping[str, Any]) -> Ending:
