@@ -134,7 +134,8 @@ def test_a_command_that_was_promised_runs_once_its_process_was_killed_and_one_th
     promised, withdrawn = tmp_path / "promised", tmp_path / "withdrawn"
     script = (
         "import sys; from fixturegen import leash; promised, withdrawn = (('mkdir', path) for path in sys.argv[1:]);"
-        "leash.promise(withdrawn); leash.promise(promised); leash.withdraw(withdrawn); print('told', flush=True); sys.stdin.read()"
+        "leash.promise(withdrawn); leash.promise(promised); leash.withdraw(withdrawn);"
+        "print('told', flush=True); sys.stdin.read()"
     )
     process = subprocess.Popen(
         [sys.executable, "-c", script, str(promised), str(withdrawn)],
