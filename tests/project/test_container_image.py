@@ -1,4 +1,4 @@
-"""The image of lmconform: built as the guide says, without a network, it judges a mounted adapter; and it can be a client itself."""
+"""The image of lmconform: built without a network, as the guide says, it judges a mounted adapter; and it can hold a client."""
 
 import contextlib
 import os
@@ -12,16 +12,15 @@ import pytest
 from fixturegen.containers.engine import Engine
 from fixturegen.containers.image import default_base, find_dockerfile
 from fixturegen.lock import locked
+from harness.runner import RunOptions, run_matrix
 from harness.version import TOOL_VERSION
 from reports.results import read_results
+from reports.verdict import ExitCode, Verdict
 
 ROOT = Path(__file__).resolve().parents[2]
 DOCKERFILE = ROOT / "Dockerfile.lmconform"
-COPIED = tuple(
-    line.removeprefix("!")
-    for line in (ROOT / "Dockerfile.lmconform.dockerignore").read_text().splitlines()
-    if line.startswith("!")
-)
+IGNORED = (ROOT / "Dockerfile.lmconform.dockerignore").read_text().splitlines()
+COPIED = tuple(line.removeprefix("!") for line in IGNORED if line.startswith("!"))
 """What the image is made from, the wheels included."""
 ADAPTER = """#!/opt/lmconform/bin/python
 import sys
@@ -76,7 +75,8 @@ def image(wheels, tmp_path_factory):
 
 
 def docker(*words):
-    return subprocess.run(["docker", "run", "--rm", "--network", "none", *words], capture_output=True, text=True, timeout=300)
+    command = ["docker", "run", "--rm", "--network", "none", *words]
+    return subprocess.run(command, check=False, capture_output=True, text=True, timeout=300)
 
 
 @pytest.mark.docker
@@ -105,3 +105,25 @@ def test_it_judges_an_adapter_of_the_mounted_directory_and_leaves_the_results_th
     results = read_results(tmp_path / "results" / "results.jsonl")
     assert {case.target for case in results.cases} == {"fixtures", "mock"}
     assert (tmp_path / "results" / "results.jsonl").stat().st_uid == os.getuid()
+
+
+def judged(image, folder, target, *topics):
+    """Judge the reference client in a container of the image on all cases of some topics."""
+    client = f"docker:{REFERENCE.format(image=image)}"
+    only = tuple(f"{topic}.*" for topic in topics)
+    assert run_matrix(RunOptions(client=client, lmcache="0.5.6", target=target, only=only, folder=folder)) == ExitCode.CONFORMANT
+    results = read_results(folder / "results.jsonl")
+    assert {case.verdict for case in results.cases} == {Verdict.PASS}
+    assert {case.topic for case in results.cases} == set(topics)
+
+
+@pytest.mark.docker
+def test_a_client_in_it_is_judged_on_fixtures_and_on_the_mock(image, tmp_path):
+    topics = ("keys.format", "lm.connection", "lm.concurrency", "lm.misbehaviour", "lm.state")
+    judged(image, tmp_path / "out", "fixtures,mock", *topics)
+
+
+@pytest.mark.docker
+@pytest.mark.live
+def test_a_client_in_it_is_judged_on_the_real_server(image, pinned_release, tmp_path):
+    judged(image, tmp_path / "out", "live", "lm.roundtrip", "lm.connection")
