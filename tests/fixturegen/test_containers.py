@@ -501,6 +501,15 @@ def test_a_server_is_reached_on_loopback_and_gone_afterwards(runtime, network):
 
 
 @pytest.mark.docker
+def test_a_server_listens_on_the_address_that_was_asked_for(runtime):
+    with runtime.server(RELEASE, address="127.0.0.2", ready_within=60) as server:
+        assert server.host == "127.0.0.2"
+        with socket.create_connection(("127.0.0.2", server.port), timeout=20) as connection:
+            connection.sendall(b"hello")
+            assert connection.recv(100) == b"hello"
+
+
+@pytest.mark.docker
 def test_a_server_is_gone_after_a_failure_too(runtime):
     with pytest.raises(ZeroDivisionError), runtime.server(RELEASE, ready_within=60):
         raise ZeroDivisionError
