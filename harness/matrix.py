@@ -394,6 +394,7 @@ class Matrix:
         """Stop the client and the servers, close the results file."""
         self.dismiss_client()
         self.live.close()
+        meeting.expect_nobody()
         if self._writer is not None:
             self._writer.close(complete=complete and not collectors.cut_short)
         collectors.clear()

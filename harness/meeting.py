@@ -3,16 +3,23 @@
 from __future__ import annotations
 
 import functools
+from typing import Final
 
 from harness.clients.spec import meeting_address
 
-_client = "reference"
+NOBODY: Final = ""
+_client = NOBODY
 
 
 def expect(client: str) -> None:
     """Servers that are started from now on are for this client, as users write it."""
     global _client  # noqa: PLW0603  # cases start servers themselves, and know of no run
     _client = client
+
+
+def expect_nobody() -> None:
+    """The client is gone."""
+    expect(NOBODY)
 
 
 def host() -> str:

@@ -9,7 +9,7 @@ import time
 from pathlib import Path
 
 import pytest
-from docker.errors import NotFound
+from docker.errors import ImageNotFound, NotFound
 
 from fixturegen.containers.container import OWNER_LABEL
 from fixturegen.containers.engine import Engine
@@ -136,6 +136,16 @@ def seen(session, expression, deadline=20.0):
     answer = session.call("format_key", {"release": "0.5.6", "key": {"model": expression, **KEY}}, deadline=deadline)
     assert isinstance(answer, Ok), answer
     return answer.values["text"]
+
+
+@pytest.fixture(scope="module")
+def engine(engine):
+    """An engine that has the image which these clients run in."""
+    with contextlib.closing(Engine()) as connected:
+        try:
+            connected.client.images.get(BASE)
+        except ImageNotFound:
+            connected.client.images.pull(BASE)
 
 
 @pytest.fixture(scope="module")
