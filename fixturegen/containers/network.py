@@ -16,6 +16,8 @@ from fixturegen.settings import cache_directory
 INTERNAL: Final = "lmconform"
 """Its name. It is a bridge without a way out: whoever is on it reaches this machine at one address, and the others on it."""
 
+_APART: Final = "the engine is rootless, or runs in a virtual machine or elsewhere"
+
 
 def internal_address(engine: Engine) -> str:
     """The address of this machine on the internal network, where a server may listen for containers.
@@ -23,6 +25,10 @@ def internal_address(engine: Engine) -> str:
     Raises:
         EnvironmentUnavailable: there is none, as where the engine runs in a virtual machine.
     """
+    if not engine.shares_loopback:
+        raise EnvironmentUnavailable(
+            f"this machine has no address in the networks of the container engine at {engine.url}: {_APART}"
+        )
     with locked(cache_directory() / "containers" / "network.lock"), engine_trouble(f"make the network {INTERNAL}"):
         try:
             network = engine.client.networks.get(INTERNAL)
@@ -54,6 +60,5 @@ def _require_ours(address: str) -> None:
         if error.errno != errno.EADDRNOTAVAIL:
             raise EnvironmentUnavailable(f"nothing can listen on {address}, the network {INTERNAL}: {error.strerror}") from error
         raise EnvironmentUnavailable(
-            f"the network {INTERNAL} of the container engine has the address {address}, which this machine has not: "
-            "the engine is rootless or runs in a virtual machine"
+            f"the network {INTERNAL} of the container engine has the address {address}, which this machine has not: {_APART}"
         ) from None
