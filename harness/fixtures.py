@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from types import TracebackType
-from typing import Any, Final, Self
+from typing import Any, Final, NoReturn, Self
 
 import pytest
 
@@ -175,23 +175,21 @@ def releases_of(config: pytest.Config, node: pytest.Item) -> list[str]:
     """The releases that a test speaks: those of the marker nearest to it, those of the ini file, or the newest captured.
 
     Raises:
-        pytest.UsageError: one of them is none, or not captured.
+        pytest.fail.Exception: one of them is none, or not captured.
     """
     marker = node.get_closest_marker(_RELEASE)
     chosen = [*marker.args] if marker is not None else config.getini(_RELEASE)
     captured = [str(release) for release in captured_releases()]
     if not chosen:
         if marker is not None:
-            raise pytest.UsageError(
-                f'{node.nodeid}: @pytest.mark.{_RELEASE} names no release; write one such as "{captured[-1]}"'
-            )
+            _fail(f'{node.nodeid}: @pytest.mark.{_RELEASE} names no release; write one such as "{captured[-1]}"')
         return captured[-1:]
     if chosen == ["all"]:
         return captured
     wrong = [text for text in chosen if text not in captured]
     if wrong:
         where = f"@pytest.mark.{_RELEASE} of {node.nodeid}" if marker is not None else f"the ini option {_RELEASE}"
-        raise pytest.UsageError(f"{where}: {wrong[0]!r} is not captured; there are {', '.join(captured)}, and all")
+        _fail(f"{where}: {wrong[0]!r} is not captured; there are {', '.join(captured)}, and all")
     return list(chosen)
 
 
@@ -199,7 +197,7 @@ def parametrize(metafunc: pytest.Metafunc) -> None:
     """Run a test once for each release and each vector that it asks for.
 
     Raises:
-        pytest.UsageError: a marker makes no sense.
+        pytest.fail.Exception: a marker makes no sense.
     """
     if _given_by_the_test(metafunc, _VECTOR):
         return
@@ -207,13 +205,16 @@ def parametrize(metafunc: pytest.Metafunc) -> None:
     marker = node.get_closest_marker(_VECTORS) if _VECTOR in metafunc.fixturenames else None
     if _given_by_the_test(metafunc, _RELEASE):
         if marker is not None:
-            raise pytest.UsageError(f"{node.nodeid}: choose the releases of {_VECTOR} by @pytest.mark.{_RELEASE}")
+            _fail(f"{node.nodeid}: choose the releases of {_VECTOR} by @pytest.mark.{_RELEASE}")
         return
     releases = releases_of(metafunc.config, node)
     if marker is not None:
         found = [vector for release in releases for vector in _marked(marker, release, node.nodeid)]
         ids = [f"{vector.input['release']}-{vector.id}" for vector in found]
-        metafunc.parametrize((_RELEASE, _VECTOR), [(vector.input["release"], vector) for vector in found], ids=ids)
+        if _RELEASE in metafunc.fixturenames:
+            metafunc.parametrize((_RELEASE, _VECTOR), [(vector.input["release"], vector) for vector in found], ids=ids)
+        else:
+            metafunc.parametrize(_VECTOR, found, ids=ids)
     elif len(releases) > 1:
         metafunc.parametrize(_RELEASE, releases)
 
@@ -222,7 +223,7 @@ def _marked(marker: pytest.Mark, release: str, test: str) -> list[LmVector]:
     try:
         return LmVectors(release)(*marker.args, **marker.kwargs)
     except (LookupError, TypeError, CorpusError, WireError) as error:
-        raise pytest.UsageError(f"{test}: @pytest.mark.{_VECTORS}: {error}") from None
+        _fail(f"{test}: @pytest.mark.{_VECTORS}: {error}")
 
 
 def _given_by_the_test(metafunc: pytest.Metafunc, name: str) -> bool:
@@ -230,3 +231,8 @@ def _given_by_the_test(metafunc: pytest.Metafunc, name: str) -> bool:
     node: Any = metafunc.definition
     named = (mark.args[0] for mark in node.iter_markers("parametrize") if mark.args)
     return any(name in ([word.strip() for word in names.split(",")] if isinstance(names, str) else names) for names in named)
+
+
+def _fail(message: str) -> NoReturn:
+    """Fail the test, or the collection of its file, with a message and no traceback."""
+    pytest.fail(message, pytrace=False)

@@ -322,9 +322,10 @@ def lm_vectors(lm_release: str) -> LmVectors:
 @pytest.fixture
 def lm_vector(request: pytest.FixtureRequest) -> LmVector:
     """One captured vector; the test carries ``@pytest.mark.lm_vectors(operation)`` and runs once for each."""
-    raise pytest.UsageError(
+    pytest.fail(
         f"{request.node.nodeid} uses lm_vector and does not say of which operation; "
-        'put @pytest.mark.lm_vectors("encode_request") above it, and choose releases by @pytest.mark.lm_release'
+        'put @pytest.mark.lm_vectors("encode_request") above it, and choose releases by @pytest.mark.lm_release',
+        pytrace=False,
     )
 
 
