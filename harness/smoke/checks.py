@@ -177,18 +177,18 @@ class _Smoke:
     def large_bytes(self) -> str:
         paged_shape = [1, 2, 4, 16, 8, 128]
         memory = bytes(index % 251 for index in range(math.prod(paged_shape)))
-        layout = {"release": self.asker.release, "format": "KV_2LTD", "dtype": "uint8", "slots": list(range(64))}
+        layout = {"release": self.asker.release, "format": "KV_2LTD", "dtype": "uint8"}
+        paging = {"paged_shape": paged_shape, "slots": list(range(64))}
         declared = self.asker.declared
         if not declared & {"pack_layout", "unpack_layout"}:
             raise NotApplicable("neither pack_layout nor unpack_layout is declared")
         before = self.session.leftovers
         chunk, chunk_shape = memory, [2, 1, 64, 1024]
         if "pack_layout" in declared:
-            packed = self.asker.expect_ok("pack_layout", {**layout, "paged": memory, "paged_shape": paged_shape})
+            packed = self.asker.expect_ok("pack_layout", {**layout, "paged": memory, **paging})
             chunk, chunk_shape = packed["bytes"], packed["shape"]
         if "unpack_layout" in declared:
-            unpack = {**layout, "bytes": chunk, "shape": chunk_shape, "paged_shape": paged_shape}
-            chunk = self.asker.expect_ok("unpack_layout", unpack)["paged"]
+            chunk = self.asker.expect_ok("unpack_layout", {**layout, "bytes": chunk, "shape": chunk_shape, **paging})["paged"]
         if chunk != memory:
             raise CheckFailed(
                 explanation(
