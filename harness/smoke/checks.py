@@ -229,7 +229,7 @@ class _Smoke:
         op = next((op for op in PURE if op in self.asker.declared), "state")
         args = sample_arguments(op, self.asker.release) if op in PURE else {}
         expected = self.asker.ask(op, args)
-        answer = self.asker.ask(op, {**args, **LATER_MEMBER})
+        answer = self.asker.ask(op, {**LATER_MEMBER, **args})
         if (answer != expected) if op in PURE else not isinstance(answer, Ok):
             wanted = f"{shorten(answer_members(expected))}, as without the member {next(iter(LATER_MEMBER))}"
             raise self.asker.wrong(answer, wanted, "ignore members of args that you do not know; later versions may send them")
@@ -301,9 +301,8 @@ class _Smoke:
         try:
             self.session.start_afresh()
         except HelloDeclined as declined:
-            return (
-                f"protocol {LATER_PROTOCOL} is declined, so that version {PROTOCOL_VERSION} will be asked for: {declined.answer}"
-            )
+            said = shorten(answer_members(declined.answer))
+            return f"protocol {LATER_PROTOCOL} is declined, so that {PROTOCOL_VERSION} would be asked for next: {said}"
         except ClientFailure as failure:
             raise CheckFailed(
                 failure_explained(failure, self.session.last_sent, f"{expected_answer('hello', self.asker.id)}, or error refused")
