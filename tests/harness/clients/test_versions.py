@@ -67,7 +67,7 @@ def test_what_version_1_sends_demands_and_accepts_only_grows_in_the_allowed_dire
             else:
                 assert after >= set(before), f"{op}: {set(before) - after} is gone ({place})"
         for place in current[op].keys() - places.keys():
-            inside_a_new_member = any(place.startswith(f"{new} ") or place.startswith(f"{new}.") for new in _new_members(op))
+            inside_a_new_member = any(place.startswith((f"{new} ", f"{new}.")) for new in _new_members(op))
             assert place.startswith("args") or inside_a_new_member, f"{op}: {place} was free in version 1"
 
 
