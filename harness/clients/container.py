@@ -19,7 +19,7 @@ from fixturegen.environment import LOCALHOST
 from fixturegen.errors import EnvironmentUnavailable
 from harness.client import Budget, ClientUnavailable
 from harness.clients.contract import LINE_LIMIT
-from harness.clients.stdio import StdioSession
+from harness.clients.stdio import Listener, StdioSession
 from harness.failure import TargetUnavailable
 from harness.memory import MOST
 from harness.supervise import ProcessEnded, SupervisedProcess, Tail, TooMuchMemory, exit_text
@@ -125,13 +125,20 @@ def meeting_address(spec: ContainerSpec) -> str:
 class ContainerSession(StdioSession):
     """A session over an adapter in a container; each start makes a new container of the same image."""
 
-    def __init__(self, spec: ContainerSpec, *, budget: Budget | None = None, scratch_parent: Path | None = None) -> None:
+    def __init__(
+        self,
+        spec: ContainerSpec,
+        *,
+        budget: Budget | None = None,
+        scratch_parent: Path | None = None,
+        listen: Listener | None = None,
+    ) -> None:
         self._spec = spec
         with _as_client_trouble():
             self._engine = Engine()
             try:
                 self._prepare(spec)
-                super().__init__((spec.image,), budget=budget, scratch_parent=scratch_parent)
+                super().__init__((spec.image,), budget=budget, scratch_parent=scratch_parent, listen=listen)
             except BaseException:
                 self._engine.close()
                 raise
