@@ -8,6 +8,7 @@ import typer
 from rich.console import Console
 from rich.text import Text
 
+from harness import meeting
 from harness.cli import options
 from harness.client import ClientUnavailable
 from harness.clients.contract import shorten
@@ -29,6 +30,7 @@ def command(
 
     Exit codes: 0 all right, 1 a check failed, 2 the client cannot be started.
     """
+    meeting.expect(client)
     unavailable: list[ClientUnavailable] = []
     heard: list[str] = []
 
