@@ -123,12 +123,12 @@ def judged(image, folder, target, *topics):
 
 
 @pytest.mark.docker
-def test_a_client_in_it_has_its_round_trip_in_a_smoke_test(image, capsys):
+def test_a_client_in_it_has_its_round_trip_in_a_smoke_test(image, capfd):
     try:
         assert main(["smoke", "--client", f"docker:{REFERENCE.format(image=image)}"]) == 0
     finally:
         meeting.expect_nobody()
-    assert "ok    round trip\n" in capsys.readouterr().out
+    assert "ok    round trip\n" in capfd.readouterr().out
 
 
 @pytest.mark.docker
