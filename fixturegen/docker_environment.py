@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 from fixturegen.containers import STUBS_INSIDE, ContainerRuntime, Mount
-from fixturegen.environment import PROBES, SEED, RuntimeName, ServerAddress
+from fixturegen.environment import LOCALHOST, PROBES, SEED, RuntimeName, ServerAddress
 from fixturegen.server_process import wait_until_healthy
 from fixturegen.settings import cache_directory, offline, pip_arguments
 from fixturegen.venv import (
@@ -77,9 +77,10 @@ class DockerEnvironment:
         return parse_probe_answer(release, done.stdout, done.stderr, done.code)
 
     @contextlib.contextmanager
-    def server(self, release: Release) -> Iterator[ServerAddress]:
+    def server(self, release: Release, *, host: str = LOCALHOST) -> Iterator[ServerAddress]:
         """See :class:`fixturegen.environment.PinnedEnvironment`."""
-        with self._containers.server(str(release), mounts=_stub_mounts(release), env=pinned_variables(release)) as running:
+        mounts, variables = _stub_mounts(release), pinned_variables(release)
+        with self._containers.server(str(release), mounts=mounts, env=variables, address=host) as running:
             wait_until_healthy(release, running.host, running.port)
             yield ServerAddress(running.host, running.port)
 

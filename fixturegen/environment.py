@@ -20,6 +20,8 @@ PROBES: Final = Path(__file__).resolve().parent / "probes"
 SEED: Final = "0"
 """PYTHONHASHSEED of every interpreter that runs the real lmcache, unless a question is about another."""
 
+LOCALHOST: Final = "127.0.0.1"
+
 BASE_REQUIREMENTS: Final = Path(__file__).resolve().parent / "requirements" / "base.txt"
 
 
@@ -68,8 +70,8 @@ class PinnedEnvironment(Protocol):
             CaptureError: the probe failed, answered no JSON, or took too long.
         """
 
-    def server(self, release: Release) -> AbstractContextManager[ServerAddress]:
-        """The real ``lm://`` server of a release, answering on loopback until the block ends.
+    def server(self, release: Release, *, host: str = LOCALHOST) -> AbstractContextManager[ServerAddress]:
+        """The real ``lm://`` server of a release, answering on an address of this machine until the block ends.
 
         Raises:
             EnvironmentUnavailable: it does not start; the message ends with its log.

@@ -8,13 +8,15 @@ Every process on the leash also carries a mark in its environment, which its chi
 (Linux) the mark finds those that left the process group, and one that was started in the very moment in which this process died.
 Elsewhere the process group is all that is killed.
 
-Directories that must not outlive this process are named to the keeper as well, which removes them last.
+Directories that must not outlive this process are named to the keeper as well, which removes them last. So are commands that end
+what runs elsewhere on behalf of this process, such as a container: no signal of ours reaches that.
 """
 
 from __future__ import annotations
 
 import contextlib
 import itertools
+import json
 import os
 import shutil
 import signal
@@ -31,6 +33,11 @@ MARK: Final = "LMCONFORM_LEASH"
 _PROCESSES: Final = Path("/proc")
 _DIRECTORY: Final = "d"
 """What a line about a directory has in the place of a process id; the path follows in hexadecimal."""
+_COMMAND: Final = "c"
+"""The same for a line about a command; its words follow as JSON in hexadecimal."""
+_COMMAND_SECONDS: Final = 60.0
+_ONCE_MORE: Final = 1.0
+"""Seconds after which a command is run again, as what it ends may just have been about to begin."""
 _POLL: Final = 0.05
 _HELD_BACK: Final = 1.0
 """Seconds in which children of a killed process may still appear, because it forked when it was killed."""
@@ -93,6 +100,16 @@ def remove_directory(path: Path) -> None:
     """Remove a directory now, so that the keeper need not."""
     discard(path)
     _keeper.tell(f"-{_DIRECTORY}{os.fsencode(path).hex()}\n")
+
+
+def promise(command: Sequence[str]) -> None:
+    """Have a command run once this process is gone, twice for certain; call this before there is anything for it to end."""
+    _keeper.tell(f"+{_COMMAND}{_encoded(command)}\n")
+
+
+def withdraw(command: Sequence[str]) -> None:
+    """There is nothing left for a promised command to end."""
+    _keeper.tell(f"-{_COMMAND}{_encoded(command)}\n")
 
 
 def discard(path: Path) -> None:
@@ -203,6 +220,10 @@ class _Keeper:
         self._held.clear()
 
 
+def _encoded(command: Sequence[str]) -> str:
+    return json.dumps(list(command)).encode().hex()
+
+
 def _token() -> str:
     """What the marks of this process begin with."""
     if not _keeper.token:
@@ -217,10 +238,13 @@ def keep(lines: IO[bytes], token: str) -> None:
     """What the keeper does: remember until the end of the pipe, then kill what is left, then remove what it lay in."""
     held: dict[int, float] = {}
     directories: set[Path] = set()
+    commands: set[str] = set()
     for line in lines:
         name, _, grace = line[1:].decode().strip().partition(" ")
         adds = line.startswith(b"+")
-        if name.startswith(_DIRECTORY):
+        if name.startswith(_COMMAND):
+            (commands.add if adds else commands.discard)(name.removeprefix(_COMMAND))
+        elif name.startswith(_DIRECTORY):
             path = Path(os.fsdecode(bytes.fromhex(name.removeprefix(_DIRECTORY))))
             (directories.add if adds else directories.discard)(path)
         elif adds:
@@ -236,8 +260,32 @@ def keep(lines: IO[bytes], token: str) -> None:
         if held:
             time.sleep(_POLL)
     _sweep(token)
+    if commands:
+        _run_all(commands)
+        time.sleep(_ONCE_MORE)
+        _run_all(commands)
     for path in directories:
         discard(path)
+
+
+def _run_all(commands: Iterable[str]) -> None:
+    """Run commands side by side, and wait until they are done, but not for ever."""
+    running = []
+    for words in commands:
+        with contextlib.suppress(OSError):
+            running.append(
+                subprocess.Popen(
+                    json.loads(bytes.fromhex(words)),
+                    stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+                )
+            )  # fmt: skip
+    until = time.monotonic() + _COMMAND_SECONDS
+    for process in running:
+        try:
+            process.wait(max(0.0, until - time.monotonic()))
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait()
 
 
 def _sweep(token: str) -> None:

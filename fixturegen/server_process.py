@@ -14,7 +14,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from fixturegen import leash
-from fixturegen.environment import ServerAddress
+from fixturegen.environment import LOCALHOST, ServerAddress
 from fixturegen.errors import EnvironmentUnavailable
 from wire.errors import WireError
 from wire.keys import any_key
@@ -25,7 +25,6 @@ from wire.release import Release
 START_TIMEOUT = 180.0
 STOP_TIMEOUT = 5.0
 HEALTH_TIMEOUT = 5.0
-LOCALHOST = "127.0.0.1"
 PORTS_TRIED = 5
 PORT_TAKEN = os.strerror(errno.EADDRINUSE)
 
@@ -33,11 +32,11 @@ _ports = threading.Lock()
 _handed_out: set[int] = set()
 
 
-def free_port() -> int:
-    """A loopback port that the kernel says is free now, and that was not handed out before in this process."""
+def free_port(host: str = LOCALHOST) -> int:
+    """A port of an address that the kernel says is free now, and that was not handed out before in this process."""
     while True:
         with socket.socket() as listener:
-            listener.bind((LOCALHOST, 0))
+            listener.bind((host, 0))
             port: int = listener.getsockname()[1]
         with _ports:
             if port not in _handed_out:
@@ -46,7 +45,9 @@ def free_port() -> int:
 
 
 @contextlib.contextmanager
-def running_server(release: Release, command: Sequence[str], variables: Mapping[str, str]) -> Iterator[ServerAddress]:
+def running_server(
+    release: Release, command: Sequence[str], variables: Mapping[str, str], *, host: str = LOCALHOST
+) -> Iterator[ServerAddress]:
     """Run ``command HOST PORT`` until the block ends.
 
     A server takes seconds until it listens. If another program takes the port meanwhile, it is started again with another one.
@@ -57,10 +58,10 @@ def running_server(release: Release, command: Sequence[str], variables: Mapping[
     with tempfile.TemporaryDirectory(prefix="lmconform-server-") as folder:
         log = Path(folder) / "server.log"
         for attempt in range(1, PORTS_TRIED + 1):
-            port = free_port()
-            process, held = _start(release, [*command, LOCALHOST, str(port)], variables, log)
+            port = free_port(host)
+            process, held = _start(release, [*command, host, str(port)], variables, log)
             try:
-                wait_until_healthy(release, LOCALHOST, port, process=process, log=log)
+                wait_until_healthy(release, host, port, process=process, log=log)
             except EnvironmentUnavailable as error:
                 _stop(process, held)
                 if PORT_TAKEN not in str(error) or attempt == PORTS_TRIED:
@@ -71,7 +72,7 @@ def running_server(release: Release, command: Sequence[str], variables: Mapping[
             else:
                 break
         try:
-            yield ServerAddress(LOCALHOST, port, log)
+            yield ServerAddress(host, port, log)
         finally:
             _stop(process, held)
 

@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from fixturegen.environment import BASE_REQUIREMENTS, PROBES, SEED, RuntimeName, ServerAddress
+from fixturegen.environment import BASE_REQUIREMENTS, LOCALHOST, PROBES, SEED, RuntimeName, ServerAddress
 from fixturegen.errors import CaptureError, EnvironmentUnavailable
 from fixturegen.lock import locked
 from fixturegen.pip import pip
@@ -93,10 +93,10 @@ class VenvEnvironment:
         return parse_probe_answer(release, done.stdout, done.stderr, done.returncode)
 
     @contextlib.contextmanager
-    def server(self, release: Release) -> Iterator[ServerAddress]:
+    def server(self, release: Release, *, host: str = LOCALHOST) -> Iterator[ServerAddress]:
         """See :class:`fixturegen.environment.PinnedEnvironment`."""
         command = [str(self._python()), "-m", "lmcache.v1.server"]
-        with running_server(release, command, self._variables(release)) as address:
+        with running_server(release, command, self._variables(release), host=host) as address:
             yield address
 
     def ready(self, release: Release) -> str | None:

@@ -19,6 +19,7 @@ import pytest
 from fixturegen.corpus import load_corpus
 from fixturegen.errors import CorpusError
 from fixturegen.vector import content_hash
+from harness import meeting
 from harness.case import CaseSpec, Cell, TargetName, case_name, spec_of, topic_of
 from harness.client import Budget, ClientFailure, Session
 from harness.clients.spec import may_kill, open_client
@@ -29,7 +30,7 @@ from harness.expectations.universe import pattern_exists
 from harness.judge import Judge, explained
 from harness.patience import START, Patience
 from harness.patterns import matches
-from harness.plugin import CLIENT_START, DEADLINE, EXAMPLES, SEED
+from harness.plugin import CLIENT_START, DEADLINE, EXAMPLES, SEED, option
 from harness.requirements import Requirement, load_requirements
 from harness.targets import LiveServers
 from harness.usage import (
@@ -179,32 +180,33 @@ class Matrix:
             pytest.UsageError: one of them makes no sense.
         """
         try:
-            releases = parse_releases(config.getoption("--lmcache"))
-            targets = parse_targets(config.getoption("--target"))
+            releases = parse_releases(option(config, "lmcache"))
+            targets = parse_targets(option(config, "target"))
             live = LiveServers(
-                runtime=parse_runtime(config.getoption("--runtime")),
-                address=parse_address(config.getoption("--live"), releases, targets),
+                runtime=parse_runtime(option(config, "runtime")),
+                address=parse_address(option(config, "live"), releases, targets),
             )
-            examples, deadline = parse_effort(config.getoption("--examples"), config.getoption("--deadline"))
-            seed = parse_seed(config.getoption("--seed"))
-            start, memory = parse_limits(config.getoption("--client-start"), config.getoption("--client-memory"))
-            listed = config.getoption("--expectations")
+            examples, deadline = parse_effort(option(config, "examples"), option(config, "deadline"))
+            seed = parse_seed(option(config, "seed"))
+            start, memory = parse_limits(option(config, "client-start"), option(config, "client-memory"))
+            listed = option(config, "expectations")
             book = Book(read_expectations(Path(listed))) if listed is not None else None
         except UsageError as error:
             raise pytest.UsageError(str(error)) from None
-        results = config.getoption("--results")
+        results = option(config, "results")
+        meeting.expect(option(config, "client"))
         return cls(
             patience=Patience(deadline, start),
-            spec=config.getoption("--client"),
+            spec=option(config, "client"),
             releases=releases,
             targets=targets,
-            only=config.getoption("--only"),
+            only=option(config, "only"),
             live=live,
             results=Path(results) if results else None,
             book=book,
             examples=examples,
             seed=seed,
-            properties=config.getoption("--properties"),
+            properties=option(config, "properties"),
             budget=Budget(start=start, call=deadline, memory=memory),
         )
 
@@ -294,6 +296,7 @@ class Matrix:
     def change_client(self, spec: str) -> None:
         """Judge another client from now on, with all patience."""
         self.dismiss_client()
+        meeting.expect(spec)
         self.spec, self.patience = spec, Patience(self.budget.call, self.budget.start)
 
     def dismiss_client(self) -> None:
@@ -391,6 +394,7 @@ class Matrix:
         """Stop the client and the servers, close the results file."""
         self.dismiss_client()
         self.live.close()
+        meeting.expect_nobody()
         if self._writer is not None:
             self._writer.close(complete=complete and not collectors.cut_short)
         collectors.clear()

@@ -18,6 +18,7 @@ from rich.console import Console
 from fixturegen.corpus import captured_releases, load_corpus
 from fixturegen.environment import open_environment
 from fixturegen.errors import CaptureError, EnvironmentUnavailable
+from harness import meeting
 from harness.bare_pytest import bare_pytest
 from harness.case import case_name, spec_of, topic_of
 from harness.client import Budget
@@ -115,6 +116,7 @@ def run_matrix(options: RunOptions) -> ExitCode:
     parse_runtime(options.runtime)
     load_requirements()
     address = parse_address(options.live, releases, targets)
+    meeting.expect(options.client)
     if address is not None:
         LiveServers(address=address).get(releases[0])
     parse_effort(options.examples, options.deadline)

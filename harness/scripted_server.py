@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final, Literal
 
+from harness import meeting
 from harness.targets import Server
 from wire.lm.frames import Reply, encode_reply
 from wire.lm.profile import LmProfile
@@ -43,7 +44,7 @@ class ScriptedServer:
         self._exists = False
         self._open: set[socket.socket] = set()
         self._stopped = False
-        self._listener = socket.create_server(("127.0.0.1", 0))
+        self._listener = socket.create_server((meeting.host(), 0))
         self._thread = threading.Thread(target=self._accept, name="lmconform-scripted-server", daemon=True)
 
     @property

@@ -37,10 +37,10 @@ class ProcessEnded(Exception):
 
 
 class TooMuchMemory(Exception):
-    """The processes and their files together hold more than the limit."""
+    """The processes and their files together hold more than the limit; ``used`` is None where nobody counted."""
 
-    def __init__(self, used: int, limit: int) -> None:
-        super().__init__(f"used more than {limit} bytes of memory ({used} bytes)")
+    def __init__(self, used: int | None, limit: int) -> None:
+        super().__init__(f"used more than {limit} bytes of memory" + (f" ({used} bytes)" if used is not None else ""))
         self.used = used
 
 
@@ -151,7 +151,7 @@ class SupervisedProcess:
                     rest = rest[os.write(descriptor, rest) :]
                 except BlockingIOError:
                     if self._exited():
-                        raise ProcessEnded(self._reaped()) from None
+                        raise self._end() from None
                     if not waiting:
                         self._selector.register(self._stdin, selectors.EVENT_WRITE, _nothing)
                         waiting = True
@@ -185,7 +185,7 @@ class SupervisedProcess:
                 line = self._next_line()
                 if line is not None:
                     return line
-                raise ProcessEnded(self._reaped())
+                raise self._end()
             self._wait(until)
 
     def unread(self) -> bytes:
@@ -331,7 +331,11 @@ class SupervisedProcess:
         status = self.wait(time.monotonic() + _SETTLE)
         if status is None:
             return PipeClosed(f"standard {side}")
-        return ProcessEnded(status)
+        return self._end()
+
+    def _end(self) -> Exception:
+        """What to raise now that the process ended."""
+        return ProcessEnded(self._reaped())
 
 
 def _read(stream: IO[bytes]) -> bytes | None:

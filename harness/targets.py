@@ -5,10 +5,12 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from typing import Final
 
 from fixturegen.environment import PinnedEnvironment, open_environment
 from fixturegen.errors import CaptureError, EnvironmentUnavailable
 from fixturegen.server_process import healthy
+from harness import meeting
 from harness.failure import TargetUnavailable
 from mockserver.faults import NO_FAULTS, parse_plan
 from mockserver.journal import Journal
@@ -51,8 +53,9 @@ class Server:
         self.mock.stop()
 
 
-MakeMock = Callable[[Release], LmServer]
+MakeMock = Callable[..., LmServer]
 _make_mock: MakeMock = LmServer
+_LOOPBACK: Final = ("127.0.0.1", "::1", "localhost")
 
 
 @contextlib.contextmanager
@@ -69,9 +72,18 @@ def mocks_made_by(make: MakeMock) -> Iterator[None]:
 @contextlib.contextmanager
 def mock_server(release: Release) -> Iterator[Server]:
     """A mock with an empty store."""
-    with _make_mock(release) as mock:
+    with _make_mock(release, host=meeting.host(), allow_remote=True) as mock:
         host, port = mock.address
         yield Server(host, port, mock)
+
+
+def _require_reachable(host: str) -> None:
+    """A loopback address means another machine to a client in a container."""
+    if host in _LOOPBACK and meeting.host() not in _LOOPBACK:
+        raise EnvironmentUnavailable(
+            f"a client in a container does not reach {host} of this machine: let the server listen on {meeting.host()} and give "
+            "that to --live, or write docker:--network host IMAGE"
+        )
 
 
 @dataclass
@@ -105,6 +117,7 @@ class LiveServers:
     def _start(self, release: Release) -> Server:
         if self.address is not None:
             host, port = self.address
+            _require_reachable(host)
             try:
                 alive = healthy(release, host, port)
             except (OSError, WireError) as error:
@@ -117,7 +130,7 @@ class LiveServers:
             return Server(host, port)
         if self._environment is None:
             self._environment = open_environment(self.runtime)
-        address = self._stack.enter_context(self._environment.server(release))
+        address = self._stack.enter_context(self._environment.server(release, host=meeting.host()))
         return Server(address.host, address.port)
 
     def close(self) -> None:

@@ -6,6 +6,7 @@ import struct
 import threading
 
 from cases.lm.steps import SHORT_MS, STALL_MS, fails_to_connect, reached, released
+from harness import meeting
 from harness.case import MOCK, SERVERS, case
 from harness.client import Ok
 from harness.judge import Judge
@@ -35,7 +36,7 @@ def test_nobody_listens(client: Subject, judge: Judge, server: Server, keys: Key
 @case("LM-CONN-001", targets=MOCK, needs=("connect", "exist"))
 def test_nobody_accepts(client: Subject, judge: Judge, keys: Keys, profile: LmProfile) -> None:
     """A server that accepts nothing and answers nothing costs a bounded wait."""
-    with socket.create_server(("127.0.0.1", 0), backlog=1) as silent:
+    with socket.create_server((meeting.host(), 0), backlog=1) as silent:
         name, answer = reached(client, Server(*silent.getsockname()), keys, timeout_ms=STALL_MS)
         judge.not_ok("exist", answer, because="the server never answers", kinds=("timeout", "connection"))
         client.call("close", connection=name)
@@ -45,7 +46,7 @@ def test_nobody_accepts(client: Subject, judge: Judge, keys: Keys, profile: LmPr
 def test_nobody_reads(client: Subject, judge: Judge, keys: Keys, release: Release) -> None:
     """A put to a server that takes no more bytes ends after the timeout, and nothing follows it on its connection."""
     value, other = binary(bytes(64 << 20)), keys(hash=0xBAD)
-    with socket.create_server(("127.0.0.1", 0), backlog=1) as deaf:
+    with socket.create_server((meeting.host(), 0), backlog=1) as deaf:
         host, port = deaf.getsockname()
         name = client.new_connection()
         answer = client.call("connect", connection=name, protocol="lm", host=host, port=port, timeout_ms=STALL_MS)
@@ -110,7 +111,7 @@ def test_interrupted_put_is_not_sent_again(client: Subject, judge: Judge, keys: 
     """A put that the server cuts off ends with an error, and is not sent again over another connection."""
     value = binary(bytes(16 << 20))
     began: list[bytes] = []
-    with socket.create_server(("127.0.0.1", 0)) as server:
+    with socket.create_server((meeting.host(), 0)) as server:
         threading.Thread(target=cut_off, args=(server, began), daemon=True).start()
         host, port = server.getsockname()
         name = client.new_connection()

@@ -8,7 +8,7 @@ import os
 import socket
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from docker.errors import DockerException, NotFound
 from docker.models.containers import Container
@@ -36,21 +36,21 @@ class Mount:
 
 @dataclasses.dataclass(frozen=True)
 class Limits:
-    """What a container may use: ``memory`` as docker writes it, with no swap on top, and processes and threads."""
+    """What a container may use: ``memory`` in bytes or as docker writes it, with no swap on top, and processes and threads."""
 
-    memory: str
+    memory: str | int
     pids: int
 
 
 @dataclasses.dataclass(frozen=True)
 class Reach:
-    """What network a container has: none, this machine's own, or one port of it published on loopback.
+    """What network a container has: none, this machine's own, or one port of it published.
 
-    ``published`` maps the port inside to the port on this machine.
+    ``published`` is the port inside, and the address and the port on this machine that lead to it.
     """
 
     mode: str | None = "none"
-    published: tuple[int, int] | None = None
+    published: tuple[int, str, int] | None = None
 
 
 @dataclasses.dataclass(frozen=True)
@@ -74,36 +74,42 @@ def create(engine: Engine, order: Order, limits: Limits, reach: Reach) -> Contai
     for mount in order.mounts:
         if not mount.source.exists():
             raise EnvironmentUnavailable(f"{mount.source} is to be mounted at {mount.target} and does not exist")
-    # A rootless engine maps its root to the user who runs it; elsewhere files must not come out as root's.
-    user = None if engine.rootless else f"{os.getuid()}:{os.getgid()}"
     ports: dict[str, int | list[int] | tuple[str, int] | None] = {}
     if reach.published is not None:
-        inside, outside = reach.published
-        ports[f"{inside}/tcp"] = ("127.0.0.1", outside)
+        inside, address, outside = reach.published
+        ports[f"{inside}/tcp"] = (address, outside)
     with engine_trouble(f"create a container of {order.image.reference}"):
         return engine.client.containers.create(
             order.image.image_id,
             list(order.argv),
             environment={"HOME": _SCRATCH, **order.variables},
             working_dir=_SCRATCH,
-            user=user,
             mounts=[
                 EngineMount(mount.target, str(mount.source.resolve()), type="bind", read_only=not mount.writable)
                 for mount in order.mounts
             ],
-            mem_limit=limits.memory,
-            memswap_limit=limits.memory,
-            pids_limit=limits.pids,
-            shm_size="1g",
-            read_only=True,
-            tmpfs={_SCRATCH: "rw,exec,mode=1777,size=1g"},
-            cap_drop=["ALL"],
-            security_opt=["no-new-privileges"],
             log_config=LogConfig(type="json-file"),
-            labels={OWNER_LABEL: f"{socket.gethostname()}:{os.getpid()}"},
             network_mode=reach.mode,
             ports=ports or None,
+            read_only=True,
+            **confined(engine, limits),
         )
+
+
+def confined(engine: Engine, limits: Limits) -> dict[str, Any]:
+    """What holds for every container of ours: the user who calls, the limits, no privileges, and whom it belongs to."""
+    return {
+        # A rootless engine maps its root to the user who runs it; elsewhere files must not come out as root's.
+        "user": None if engine.rootless else f"{os.getuid()}:{os.getgid()}",
+        "mem_limit": limits.memory,
+        "memswap_limit": limits.memory,
+        "pids_limit": limits.pids,
+        "shm_size": "1g",
+        "tmpfs": {_SCRATCH: "rw,exec,mode=1777,size=1g"},
+        "cap_drop": ["ALL"],
+        "security_opt": ["no-new-privileges"],
+        "labels": {OWNER_LABEL: f"{socket.gethostname()}:{os.getpid()}"},
+    }
 
 
 @contextlib.contextmanager

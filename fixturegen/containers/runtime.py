@@ -15,7 +15,7 @@ from fixturegen.containers.image import Image, Images, Recipe, default_base, fin
 from fixturegen.containers.run import CompletedRun, run_to_end
 from fixturegen.containers.server import SERVER, Network, RunningServer, listening
 from fixturegen.containers.wheelhouse import Wheelhouse
-from fixturegen.environment import BASE_REQUIREMENTS
+from fixturegen.environment import BASE_REQUIREMENTS, LOCALHOST
 
 
 class ContainerRuntime:
@@ -120,6 +120,7 @@ class ContainerRuntime:
         mounts: Sequence[Mount] = (),
         env: Mapping[str, str] | None = None,
         network: Network | None = None,
+        address: str = LOCALHOST,
         ready_within: float = 120,
     ) -> AbstractContextManager[RunningServer]:
         """A server that listens when the block begins and is gone when it ends.
@@ -133,13 +134,14 @@ class ContainerRuntime:
                 socket. ``published`` puts the engine's proxy in between, which accepts before anything listens behind
                 it and turns the server's resets into ends of stream. Default: ``host`` where the engine
                 shares this machine's loopback, else ``published``.
+            address: the address of this machine that it listens on.
             ready_within: seconds until it must listen.
 
         Raises:
             EnvironmentUnavailable: it ended, or did not listen in time.
         """
         order = Order(self.image(release), argv, mounts, env or {})
-        return listening(self._engine, order, self._limits, network=network, ready_within=ready_within)
+        return listening(self._engine, order, self._limits, network=network, address=address, ready_within=ready_within)
 
 
 def _recipe(dockerfile: Path | None, requirements: str | None, base_image: str | None) -> Recipe:

@@ -18,7 +18,7 @@ from fixturegen.containers.engine import Engine, engine_trouble
 from fixturegen.containers.image import Image
 from fixturegen.containers.last_words import decoded, last_words, quoted
 from fixturegen.errors import EnvironmentUnavailable
-from fixturegen.server_process import LOCALHOST, free_port
+from fixturegen.server_process import free_port
 
 SERVER: Final = ("python3", "-m", "lmcache.v1.server", "{host}", "{port}")
 """The real ``lm://`` server. ``{host}`` and ``{port}`` are filled in when it starts."""
@@ -33,8 +33,8 @@ _LISTEN: Final = "0A"
 class RunningServer:
     """A server in a container, reachable at ``host`` and ``port`` from this machine."""
 
-    def __init__(self, container: Container, image: Image, port: int) -> None:
-        self.host = LOCALHOST
+    def __init__(self, container: Container, image: Image, host: str, port: int) -> None:
+        self.host = host
         self.port = port
         self.image = image
         self._container = container
@@ -53,7 +53,7 @@ class RunningServer:
 
 @contextlib.contextmanager
 def listening(
-    engine: Engine, order: Order, limits: Limits, *, network: Network | None, ready_within: float
+    engine: Engine, order: Order, limits: Limits, *, network: Network | None, address: str, ready_within: float
 ) -> Iterator[RunningServer]:
     """Start a server, yield it once it listens, and stop it whatever happens.
 
@@ -65,17 +65,17 @@ def listening(
     """
     chosen: Network = network or ("host" if engine.shares_loopback else "published")
     for attempt in range(1, _START_ATTEMPTS + 1):
-        port = free_port()
+        port = free_port(address)
         if chosen == "host":
-            host, inner_port, reach = LOCALHOST, port, Reach("host")
+            host, inner_port, reach = address, port, Reach("host")
         else:
             host, inner_port = "0.0.0.0", _PUBLISHED_PORT  # noqa: S104 # inside the container
-            reach = Reach(None, published=(inner_port, port))
+            reach = Reach(None, published=(inner_port, address, port))
         command = [part.format(host=host, port=inner_port) for part in order.argv]
         container = create(engine, dataclasses.replace(order, argv=command), limits, reach)
         with removed_at_last(container):
             if _start(container, command, inner_port, ready_within, retry=attempt < _START_ATTEMPTS):
-                yield RunningServer(container, order.image, port)
+                yield RunningServer(container, order.image, address, port)
                 return
 
 

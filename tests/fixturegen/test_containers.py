@@ -485,12 +485,13 @@ for address in (("192.0.2.1", 80), ("127.0.0.1", int(sys.argv[1]))):
 
 
 @pytest.mark.docker
+@pytest.mark.parametrize("address", ["127.0.0.1", "127.0.0.2"])
 @pytest.mark.parametrize("network", [None, "host", "published"])
-def test_a_server_is_reached_on_loopback_and_gone_afterwards(runtime, network):
+def test_a_server_is_reached_on_its_address_and_gone_afterwards(runtime, network, address):
     if network == "host" and not runtime._engine.shares_loopback:
         pytest.skip("this engine does not share the loopback of this machine")
-    with runtime.server(RELEASE, network=network, ready_within=60) as server:
-        assert server.host == "127.0.0.1"
+    with runtime.server(RELEASE, network=network, address=address, ready_within=60) as server:
+        assert server.host == address
         with socket.create_connection((server.host, server.port), timeout=20) as connection:
             connection.sendall(b"hello")
             assert connection.recv(100) == b"hello"

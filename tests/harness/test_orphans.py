@@ -130,6 +130,25 @@ def test_a_directory_of_a_killed_process_is_removed_but_nothing_behind_a_link(tm
     assert (elsewhere / "precious").read_text() == "data"
 
 
+def test_a_command_that_was_promised_runs_once_its_process_was_killed_and_one_that_was_withdrawn_does_not(tmp_path):
+    promised, withdrawn = tmp_path / "promised", tmp_path / "withdrawn"
+    script = (
+        "import sys; from fixturegen import leash; promised, withdrawn = (('mkdir', path) for path in sys.argv[1:]);"
+        "leash.promise(withdrawn); leash.promise(promised); leash.withdraw(withdrawn);"
+        "print('told', flush=True); sys.stdin.read()"
+    )
+    process = subprocess.Popen(
+        [sys.executable, "-c", script, str(promised), str(withdrawn)],
+        cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
+    )  # fmt: skip
+    with process:
+        assert process.stdout.readline() == "told\n"
+        assert not promised.exists()
+        process.kill()
+    wait_until(promised.exists, lambda: "the command was not run")
+    assert not withdrawn.exists()
+
+
 def test_a_worker_that_is_killed_leaves_no_client(hanging, mark):
     process = hanging(2)
     worker = next(pid for pid, words in alive(mark).items() if "harness.worker " in words)

@@ -88,3 +88,11 @@ def test_a_server_that_differs_from_the_mock_is_drift(run_on, server):
     run = run_on("reference", "servers.agreement.*")
     assert run.code == 3
     assert {case.verdict for case in run.cases} == {"mock-drift"}
+
+
+def test_a_loopback_address_is_refused_for_a_client_in_a_container_with_what_to_do(monkeypatch, server):
+    monkeypatch.setattr(targets.meeting, "host", lambda: "198.51.100.1")
+    with pytest.raises(TargetUnavailable) as caught:
+        targets.LiveServers(address=server.address).get(server.release)
+    assert "a client in a container does not reach 127.0.0.1 of this machine" in str(caught.value)
+    assert "let the server listen on 198.51.100.1 and give that to --live" in str(caught.value)
