@@ -22,7 +22,7 @@ def plain_pytest(tmp_path):
     def run(*words):
         return subprocess.run(
             [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *words],
-            cwd=tmp_path, capture_output=True, text=True, timeout=60, check=False,
+            cwd=tmp_path, capture_output=True, text=True, timeout=180, check=False,
             env={name: value for name, value in os.environ.items() if not name.startswith("PYTEST")},
         )  # fmt: skip
 
@@ -174,12 +174,11 @@ def test_options_and_fixtures_of_a_project_stay_its_own(project, plain_pytest):
     assert "1 passed" in ended.stdout, ended.stdout + ended.stderr
 
 
-@pytest.mark.parametrize("spread", [(), ("-n", "2")])
-def test_cases_run_in_a_project_that_has_fixtures_of_the_same_names(project, plain_pytest, results, spread):
+def test_cases_run_spread_out_in_a_project_that_has_fixtures_of_the_same_names(project, plain_pytest, results):
     project(OWN)
     ended = plain_pytest(
         "--pyargs", "cases.lm.test_roundtrip", "cases.keys.test_tokens", "--client", "python:theirs:Client",
-        "--lm-only", "*.roundtrip.*", "--lm-only", "keys.*", "--lmcache", "0.5.6", "--results", "results.jsonl", *spread,
+        "--lm-only", "*.roundtrip.*", "--lm-only", "keys.*", "--lmcache", "0.5.6", "--results", "results.jsonl", "-n", "2",
     )  # fmt: skip
     assert ended.returncode == 0, ended.stdout + ended.stderr
     assert results().header.client.name == "theirs"
@@ -234,20 +233,17 @@ def test_the_fixtures_speak_the_releases_that_a_test_names(project, plain_pytest
         assert "3 passed" in ended.stdout, ended.stdout
 
 
-def test_an_ini_option_chooses_the_releases(project, plain_pytest):
-    project("def test_theirs(lm_mock, lm_vectors):\n    assert lm_mock.release == lm_vectors.release\n")
-    ended = plain_pytest("tests", "-vv", "-o", "lm_release=0.3.1 0.4.1")
-    assert "test_theirs[0.3.1] PASSED" in ended.stdout
-    assert "test_theirs[0.4.1] PASSED" in ended.stdout
-
-
-def test_a_test_may_choose_the_releases_by_parameters(project, plain_pytest):
+def test_an_ini_option_chooses_the_releases_unless_a_test_has_parameters(project, plain_pytest):
     project(
         "import pytest\n"
-        "@pytest.mark.parametrize('lm_release', ['0.3.1', '0.4.1'])\n"
-        "def test_theirs(lm_mock, lm_release):\n    assert lm_mock.release == lm_release\n"
+        "def test_theirs(lm_mock, lm_vectors):\n    assert lm_mock.release == lm_vectors.release\n"
+        "@pytest.mark.parametrize('lm_release', ['0.5.6', '0.5.5'])\n"
+        "def test_own(lm_mock, lm_release):\n    assert lm_mock.release == lm_release\n"
     )
-    assert "2 passed" in plain_pytest("tests", "-o", "lm_release=0.5.6 0.5.5").stdout
+    ended = plain_pytest("tests", "-vv", "-o", "lm_release=0.3.1 0.4.1")
+    for name in ("test_theirs[0.3.1]", "test_theirs[0.4.1]", "test_own[0.5.6]", "test_own[0.5.5]"):
+        assert f"{name} PASSED" in ended.stdout
+    assert "4 passed" in ended.stdout
 
 
 def test_a_test_runs_once_for_each_vector(project, plain_pytest):
