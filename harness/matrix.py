@@ -31,6 +31,7 @@ from harness.patience import START, Patience
 from harness.patterns import matches
 from harness.plugin import CLIENT_START, DEADLINE, EXAMPLES, SEED
 from harness.requirements import Requirement, load_requirements
+from harness.sharding import Placed, parse_shard, partition
 from harness.targets import LiveServers
 from harness.usage import (
     UsageError,
@@ -45,11 +46,14 @@ from harness.usage import (
 from harness.verdicts import verdict_of
 from harness.version import TOOL_VERSION
 from reports.diagnosis import Diagnosis
+from reports.parts import Selection, Shard, ids_digest
 from reports.record import CaseRecord, ClientInfo, RunHeader
 from reports.results import ResultsWriter, utc_now
 from wire.lm.profile import lm_profile
 from wire.release import Release
 
+PLACE: Final = pytest.StashKey[int]()
+"""Where an execution of a shard stands in the whole selection."""
 COMMAND_SETTING: Final = "LMCONFORM_COMMAND"
 """Set by the launcher of the source tree: how the user called it, so that commands in reports can be copied."""
 
@@ -157,6 +161,10 @@ class Matrix:
     seed: int = SEED
     properties: bool = False
     """Only the cases that draw examples."""
+    shard: Shard | None = None
+    """The part of the selection that is executed; None for all of it."""
+    selection: Selection | None = None
+    """All of it; None until it is known."""
     budget: Budget = field(default_factory=lambda: Budget(call=DEADLINE))
     shrink: bool = True
     """Whether a property that fails looks for a smaller example to show."""
@@ -188,6 +196,8 @@ class Matrix:
             examples, deadline = parse_effort(config.getoption("--examples"), config.getoption("--deadline"))
             seed = parse_seed(config.getoption("--seed"))
             start, memory = parse_limits(config.getoption("--client-start"), config.getoption("--client-memory"))
+            asked = config.getoption("--shard")
+            shard = parse_shard(asked) if asked is not None else None
             listed = config.getoption("--expectations")
             book = Book(read_expectations(Path(listed))) if listed is not None else None
         except UsageError as error:
@@ -205,6 +215,7 @@ class Matrix:
             examples=examples,
             seed=seed,
             properties=config.getoption("--properties"),
+            shard=shard,
             budget=Budget(start=start, call=deadline, memory=memory),
         )
 
@@ -239,6 +250,38 @@ class Matrix:
     def unmatched(self) -> list[str]:
         """The patterns of ``--only`` that no item matched so far."""
         return [pattern for pattern in self.only if pattern not in self._matched]
+
+    def select(self, cases: Sequence[pytest.Item]) -> None:
+        """Note what the run selected: all shards together, in the order of the run."""
+        ids = [case_id(item, cell) for item in cases if (cell := cell_of(item)) is not None]
+        self.selection = Selection(
+            cases=len(ids),
+            ids=ids_digest(ids),
+            examples=self.examples,
+            deadline=self.budget.call,
+            client_start=self.budget.start,
+            runtime=self.live.runtime,
+        )
+
+    def leave_to_other_shards(self, items: list[pytest.Item]) -> list[pytest.Item]:
+        """Note the selection, and take out of ``items`` the cases of other shards, which are returned.
+
+        Raises:
+            pytest.UsageError: no case was selected, so that there is nothing to cut.
+        """
+        assert self.shard is not None
+        cases = [item for item in items if cell_of(item) is not None]
+        if not cases:
+            raise pytest.UsageError("no case matches; 'lmconform list --ids' shows what there is")
+        self.select(cases)
+        placed = [Placed(topic_and_case(item), cell) for item in cases if (cell := cell_of(item)) is not None]
+        mine = set(partition(placed, self.shard.count)[self.shard.index - 1])
+        for place, item in enumerate(cases):
+            item.stash[PLACE] = place
+        others = [item for item in cases if item.stash[PLACE] not in mine]
+        left = set(others)
+        items[:] = [item for item in items if item not in left]
+        return others
 
     def faults_of_the_list(self, collected: Sequence[pytest.Item], selected: Sequence[pytest.Item], *, whole: bool) -> list[str]:
         """What is wrong with the list of known failures for the items that were selected.
@@ -349,6 +392,8 @@ class Matrix:
             platform=platform.platform(),
             corpus=corpus_fingerprint(self.releases),
             expectations=self.book.about if self.book is not None else None,
+            selection=self.selection,
+            shard=self.shard,
         )
 
     def record(self, item: pytest.Item, error: BaseException | None, seconds: float) -> CaseRecord:
@@ -385,6 +430,7 @@ class Matrix:
             not_run=ended.not_run,
             diagnosis=diagnosis,
             judges=spec.judges,
+            place=item.stash.get(PLACE, None),
         )
 
     def end(self, *, complete: bool) -> None:
