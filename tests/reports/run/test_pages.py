@@ -1,4 +1,4 @@
-"""A run as Markdown and as HTML: what stands there, that nothing of a client acts there, and that it does not grow without end."""
+"""A run as Markdown and as HTML: what stands there, that nothing of a client acts there, and that it stays small."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from html.parser import HTMLParser
 from typing import Any
 
 import pytest
+from markdown_it import MarkdownIt
 
 from reports.diagnosis import Diagnosis, FieldDifference, FrameDump, ValueDifference
 from reports.expectation import Listed, ListFile, Standing
@@ -63,10 +64,17 @@ class Page(HTMLParser):
         self.text += data
 
 
-def without_code(text: str) -> str:
-    """Markdown without its code, as CommonMark reads it: blocks between equal fences, spans between equal runs of backticks."""
-    text = re.sub(r"^(`{3,})text\n.*?\n\1$", "", text, flags=re.MULTILINE | re.DOTALL)
-    return re.sub(r"(?<!`)(`+)(?!`)(.+?)(?<!`)\1(?!`)", "", text)
+class Rendered(Page):
+    """Markdown as an independent parser renders it, and its text outside of code."""
+
+    def __init__(self, text: str) -> None:
+        self.outside = ""
+        super().__init__(MarkdownIt("commonmark").enable("table").render(text))
+
+    def handle_data(self, data: str) -> None:
+        super().handle_data(data)
+        if "code" not in self.open:
+            self.outside += data
 
 
 def test_the_verdict_comes_first(run: Any, make_case: Any) -> None:
@@ -144,8 +152,9 @@ def test_shards_and_merged_runs_say_what_they_are(run: Any, make_case: Any, page
 
 
 WILD = (
-    "<script>alert(1)</script> </pre></details> <img src=x onerror=alert(2)> [click](https://evil.example) ![i](https://evil.example/i) "
-    "@somebody #1 **bold** `code` ``` ~~~ | cell | {{ 7*7 }} {% raw %} &lt; \\` \x1b[2J \u202e \udc80 \n# heading\n```\n<b>x</b>\n| a |\n"
+    "<script>alert(1)</script> </pre></details> <img src=x onerror=alert(2)> [click](https://evil.example) "
+    "![i](https://evil.example/i) @somebody #1 **bold** `code` ``` ~~~ | cell | {{ 7*7 }} {% raw %} &lt; \\` "
+    "\x1b[2J \u202e \udc80 \n# heading\n```\n<b>x</b>\n| a |\n"
 )
 
 
@@ -183,17 +192,22 @@ def wild(run: Any, make_case: Any) -> Results:
 def test_nothing_that_a_client_says_can_act_in_markdown(wild: Results) -> None:
     text = markdown(wild)
     assert all(line.isprintable() for line in text.split("\n"))
-    outside = without_code(text)
-    assert "alert" in text
-    for sign in ("<", "alert", "evil", "somebody", "bold", "cell |", "7*7", "heading"):
-        assert sign not in outside, sign
+    page = Rendered(text)
+    assert page.open == []
+    assert "<script>alert(1)</script>" in page.text
+    assert {tag for tag, _ in page.elements} <= {
+        *("h2", "h3", "h4", "p", "ul", "li", "code", "pre", "strong", "table", "thead", "tbody", "tr", "th", "td")
+    }
+    for sign in ("<", "alert", "evil", "somebody", "bold", "cell", "7*7", "heading"):
+        assert sign not in page.outside, sign
 
 
-def test_cells_of_tables_stay_in_their_cells(wild: Results) -> None:
-    for table in re.findall(r"(?:^\|.*\n)+", markdown(wild), flags=re.MULTILINE):
-        head, *rows = table.strip("\n").split("\n")
-        cells = [len(re.findall(r"(?<!\\)\|", row)) for row in (head, *rows)]
-        assert len(set(cells)) == 1, table
+def test_no_text_is_lost_from_the_cells_of_tables(wild: Results) -> None:
+    """A bar that ends a cell too early cuts off what follows."""
+    subjects = re.findall(r"<td><code>(.*?)</code></td>", MarkdownIt("commonmark").enable("table").render(markdown(wild)))
+    whole = [text for text in subjects if "alert(1)" in text]
+    assert len(whole) >= 6
+    assert all(("| cell |" in text and "heading" in text) or "characters in all)" in text for text in whole)
 
 
 def test_nothing_that_a_client_says_can_act_in_html(wild: Results) -> None:
@@ -225,7 +239,7 @@ def test_a_page_of_very_many_failures_stays_small(run: Any, make_case: Any) -> N
             summary="東" * 4000,
             reason="r" * 4000,
         )
-        for number in range(3000)
+        for number in range(400)
     ]
     results = run(*cases)
     assert len(markdown(results).encode()) <= LARGEST
