@@ -31,7 +31,7 @@ from harness.patience import START, Patience
 from harness.patterns import matches
 from harness.plugin import CLIENT_START, DEADLINE, EXAMPLES, SEED
 from harness.requirements import Requirement, load_requirements
-from harness.sharding import Placed, parse_shard, partition
+from harness.sharding import PLACE, parse_shard
 from harness.targets import LiveServers
 from harness.usage import (
     UsageError,
@@ -46,14 +46,12 @@ from harness.usage import (
 from harness.verdicts import verdict_of
 from harness.version import TOOL_VERSION
 from reports.diagnosis import Diagnosis
-from reports.parts import Selection, Shard, ids_digest
+from reports.parts import Selection, Shard
 from reports.record import CaseRecord, ClientInfo, RunHeader
 from reports.results import ResultsWriter, utc_now
 from wire.lm.profile import lm_profile
 from wire.release import Release
 
-PLACE: Final = pytest.StashKey[int]()
-"""Where an execution of a shard stands in the whole selection."""
 COMMAND_SETTING: Final = "LMCONFORM_COMMAND"
 """Set by the launcher of the source tree: how the user called it, so that commands in reports can be copied."""
 
@@ -250,38 +248,6 @@ class Matrix:
     def unmatched(self) -> list[str]:
         """The patterns of ``--only`` that no item matched so far."""
         return [pattern for pattern in self.only if pattern not in self._matched]
-
-    def select(self, cases: Sequence[pytest.Item]) -> None:
-        """Note what the run selected: all shards together, in the order of the run."""
-        ids = [case_id(item, cell) for item in cases if (cell := cell_of(item)) is not None]
-        self.selection = Selection(
-            cases=len(ids),
-            ids=ids_digest(ids),
-            examples=self.examples,
-            deadline=self.budget.call,
-            client_start=self.budget.start,
-            runtime=self.live.runtime,
-        )
-
-    def leave_to_other_shards(self, items: list[pytest.Item]) -> list[pytest.Item]:
-        """Note the selection, and take out of ``items`` the cases of other shards, which are returned.
-
-        Raises:
-            pytest.UsageError: no case was selected, so that there is nothing to cut.
-        """
-        assert self.shard is not None
-        cases = [item for item in items if cell_of(item) is not None]
-        if not cases:
-            raise pytest.UsageError("no case matches; 'lmconform list --ids' shows what there is")
-        self.select(cases)
-        placed = [Placed(topic_and_case(item), cell) for item in cases if (cell := cell_of(item)) is not None]
-        mine = set(partition(placed, self.shard.count)[self.shard.index - 1])
-        for place, item in enumerate(cases):
-            item.stash[PLACE] = place
-        others = [item for item in cases if item.stash[PLACE] not in mine]
-        left = set(others)
-        items[:] = [item for item in items if item not in left]
-        return others
 
     def faults_of_the_list(self, collected: Sequence[pytest.Item], selected: Sequence[pytest.Item], *, whole: bool) -> list[str]:
         """What is wrong with the list of known failures for the items that were selected.

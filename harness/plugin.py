@@ -147,7 +147,9 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         if faults:
             raise pytest.UsageError("\n".join(faults))
     if matrix.shard is not None:
-        others = matrix.leave_to_other_shards(items)
+        from harness.selection import leave_to_other_shards
+
+        others = leave_to_other_shards(matrix, items)
         if others:
             config.hook.pytest_deselected(items=others)
 
@@ -161,7 +163,9 @@ def pytest_collection_finish(session: pytest.Session) -> None:
         return
     matrix = matrix_of(config)
     if matrix.shard is None:
-        matrix.select(cases)
+        from harness.selection import select
+
+        select(matrix, cases)
     if matrix.selection is not None and not matrix.unmatched:
         _begin(config)
 

@@ -16,6 +16,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
+import pytest
+
 from harness.case import Cell
 from harness.usage import UsageError
 from reports.parts import Shard
@@ -24,6 +26,8 @@ from wire.release import Release
 
 MOST: Final = 256
 """Shards: as many jobs as CI services start at once."""
+PLACE: Final = pytest.StashKey[int]()
+"""Where an execution of a shard stands in the whole selection, from 0."""
 _FORM: Final = re.compile(r"([0-9]+)/([0-9]+)", re.ASCII)
 
 

@@ -16,7 +16,18 @@ from reports.headline import Headline, headline
 from reports.plain import clip
 from reports.record import CaseRecord, RunHeader
 from reports.results import Results, count_of_cases
-from reports.tally import Cell, FailureGroup, ListFault, SkipGroup, failure_groups, flaky_passes, list_faults, matrix, skip_groups
+from reports.tally import (
+    Cell,
+    FailureGroup,
+    ListFault,
+    Matrix,
+    SkipGroup,
+    failure_groups,
+    flaky_passes,
+    list_faults,
+    matrix,
+    skip_groups,
+)
 from reports.verdict import Outcome, Verdict
 from reports.words import count
 
@@ -148,7 +159,7 @@ def run_view(results: Results, *, explained: int) -> RunView:
             Column(_span(column.releases), column.target, tuple(_cell(column.cells.get(topic, ())) for topic in table.topics))
             for column in table.columns
         ),
-        legend=_legend({outcome for column in table.columns for cell in column.cells.values() for outcome, _ in cell}),
+        legend=_legend(table),
         failures=tuple(map(_failure, groups[:explained])),
         brief=tuple(map(_brief, rest[:BRIEF])),
         left_out=max(0, len(rest) - BRIEF),
@@ -191,9 +202,11 @@ def _cell(cell: Cell) -> tuple[str, str]:
 _GRAVITY: Final = (Outcome.SKIPPED, Outcome.PASSED, Outcome.FAILED, Outcome.ERROR)
 
 
-def _legend(used: set[Outcome]) -> str:
+def _legend(table: Matrix) -> str:
+    used = {outcome for column in table.columns for cell in column.cells.values() for outcome, _ in cell}
     letters = ", ".join(f"{LETTERS[outcome]} {MEANINGS[outcome]}" for outcome in Outcome if outcome in used)
-    return f"{letters}. Where releases share a column, counts hold for each of them." if letters else ""
+    shared = any(len(column.releases) > 1 for column in table.columns)
+    return f"{letters}. Where releases share a column, counts hold for each of them." if shared else f"{letters}."
 
 
 def _failure(group: FailureGroup) -> Failure:

@@ -9,6 +9,9 @@ from pathlib import Path
 
 import yaml
 
+KEPT = ("PATH", "HOME", "LANG", "PIP_", "SSL_")
+"""Variables of this machine that steps see."""
+
 
 def evaluated(text, known):
     """Expressions of a workflow replaced by what they stand for; one that is not known is a KeyError."""
@@ -82,7 +85,7 @@ class Action:
             [shutil.which("bash"), "--noprofile", "--norc", "-eo", "pipefail", script],
             cwd=self.workspace, capture_output=True, text=True, timeout=300, check=False, stdin=subprocess.DEVNULL,
             env={
-                **{name: value for name, value in os.environ.items() if name.startswith(("PATH", "HOME", "LANG", "PIP_", "SSL_"))},
+                **{name: value for name, value in os.environ.items() if name.startswith(KEPT)},
                 "RUNNER_TEMP": str(self.home / "temp"), "GITHUB_OUTPUT": str(output), "GITHUB_STEP_SUMMARY": str(summary),
                 "GITHUB_ACTION_PATH": str(self.path.parent), "GITHUB_WORKSPACE": str(self.workspace), "CI": "true",
                 **variables, **values,
