@@ -162,12 +162,13 @@ def pytest_collection_finish(session: pytest.Session) -> None:
     if (not cases and config.getoption("shard") is None) or hasattr(config, "workerinput"):
         return
     matrix = matrix_of(config)
-    if matrix.shard is None:
+    if matrix.unmatched or (matrix.shard is not None and matrix.selection is None):
+        return
+    if matrix.shard is None and matrix.results is not None:
         from harness.selection import select
 
         select(matrix, cases)
-    if matrix.selection is not None and not matrix.unmatched:
-        _begin(config)
+    _begin(config)
 
 
 @pytest.hookimpl(wrapper=True)
