@@ -32,6 +32,7 @@ from harness.patience import START, Patience
 from harness.patterns import matches
 from harness.plugin import CLIENT_START, DEADLINE, EXAMPLES, SEED, option
 from harness.requirements import Requirement, load_requirements
+from harness.sharding import PLACE, parse_shard
 from harness.targets import LiveServers
 from harness.usage import (
     UsageError,
@@ -46,6 +47,7 @@ from harness.usage import (
 from harness.verdicts import verdict_of
 from harness.version import TOOL_VERSION
 from reports.diagnosis import Diagnosis
+from reports.parts import Selection, Shard
 from reports.record import CaseRecord, ClientInfo, RunHeader
 from reports.results import ResultsWriter, utc_now
 from wire.lm.profile import lm_profile
@@ -158,6 +160,10 @@ class Matrix:
     seed: int = SEED
     properties: bool = False
     """Only the cases that draw examples."""
+    shard: Shard | None = None
+    """The part of the selection that is executed; None for all of it."""
+    selection: Selection | None = None
+    """All of it; None until it is known."""
     budget: Budget = field(default_factory=lambda: Budget(call=DEADLINE))
     shrink: bool = True
     """Whether a property that fails looks for a smaller example to show."""
@@ -189,6 +195,8 @@ class Matrix:
             examples, deadline = parse_effort(option(config, "examples"), option(config, "deadline"))
             seed = parse_seed(option(config, "seed"))
             start, memory = parse_limits(option(config, "client-start"), option(config, "client-memory"))
+            asked = option(config, "shard")
+            shard = parse_shard(asked) if asked is not None else None
             listed = option(config, "expectations")
             book = Book(read_expectations(Path(listed))) if listed is not None else None
         except UsageError as error:
@@ -207,6 +215,7 @@ class Matrix:
             examples=examples,
             seed=seed,
             properties=option(config, "properties"),
+            shard=shard,
             budget=Budget(start=start, call=deadline, memory=memory),
         )
 
@@ -352,6 +361,8 @@ class Matrix:
             platform=platform.platform(),
             corpus=corpus_fingerprint(self.releases),
             expectations=self.book.about if self.book is not None else None,
+            selection=self.selection,
+            shard=self.shard,
         )
 
     def record(self, item: pytest.Item, error: BaseException | None, seconds: float) -> CaseRecord:
@@ -388,6 +399,7 @@ class Matrix:
             not_run=ended.not_run,
             diagnosis=diagnosis,
             judges=spec.judges,
+            place=item.stash.get(PLACE, None),
         )
 
     def end(self, *, complete: bool) -> None:

@@ -43,6 +43,7 @@ _DEFAULTS: Final[dict[str, Any]] = {
     "runtime": "venv",
     "results": None,
     "expectations": None,
+    "shard": None,
     "examples": None,
     "seed": SEED,
     "properties": False,
@@ -73,6 +74,7 @@ def _declare(add: Callable[..., None]) -> None:
     add("runtime", "where live servers run: venv or docker (default: venv)")
     add("results", "write results.jsonl there", metavar="FILE")
     add("expectations", "a list of known failures, in TOML", metavar="FILE")
+    add("shard", "only this part of the selection, such as 2/4", metavar="I/N")
     add("examples", f"hypothesis examples of each property (default: {EXAMPLES})", type=read_integer)
     add(
         "seed",
@@ -162,6 +164,11 @@ def pytest_configure(config: pytest.Config) -> None:
 def pytest_sessionstart(session: pytest.Session) -> None:
     """With xdist the process that sees the whole run collects nothing: it opens the results file at the first record."""
     if option(session.config, "results") is not None and session.config.pluginmanager.has_plugin("dsession"):
+        if option(session.config, "shard") is not None:
+            raise pytest.UsageError(
+                "--shard writes no --results under pytest-xdist, where the process that writes them does not see the selection; "
+                "leave out -n, or use 'lmconform run --shard', which has --jobs"
+            )
         from harness.matrix import collectors
 
         collectors.before_first = lambda: _begin(session.config)
@@ -226,16 +233,29 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         faults = matrix.faults_of_the_list(cases, kept, whole=_whole(config, cases))
         if faults:
             raise pytest.UsageError("\n".join(faults))
+    if matrix.shard is not None:
+        from harness.selection import leave_to_other_shards
+
+        others = leave_to_other_shards(matrix, items)
+        if others:
+            config.hook.pytest_deselected(items=others)
 
 
 def pytest_collection_finish(session: pytest.Session) -> None:
     """Open the results file once it is clear that cases will run."""
     config = session.config
-    # Pytest comes here also after a selection was refused, and then no run begins.
-    if not any(item.get_closest_marker("conformance") for item in session.items) or hasattr(config, "workerinput"):
+    # Pytest comes here also after a selection was refused, and then no run begins. A shard may have no case at all.
+    cases = [item for item in session.items if item.get_closest_marker("conformance") is not None]
+    if (not cases and option(config, "shard") is None) or hasattr(config, "workerinput"):
         return
-    if not matrix_of(config).unmatched:
-        _begin(config)
+    matrix = matrix_of(config)
+    if matrix.unmatched or (matrix.shard is not None and matrix.selection is None):
+        return
+    if matrix.shard is None and matrix.results is not None:
+        from harness.selection import select
+
+        select(matrix, cases)
+    _begin(config)
 
 
 @pytest.hookimpl(wrapper=True)
@@ -281,7 +301,9 @@ def pytest_handlecrashitem() -> None:
 def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> None:
     """End clients, servers and the results file; a run that was cut short is marked so."""
     if MATRIX in session.config.stash:
-        ended = exitstatus in {pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED}
+        ended = exitstatus in {pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED} or (
+            exitstatus == pytest.ExitCode.NO_TESTS_COLLECTED and session.config.stash[MATRIX].shard is not None
+        )
         session.config.stash[MATRIX].end(complete=ended and not session.shouldstop and not session.shouldfail)
 
 

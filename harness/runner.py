@@ -10,7 +10,7 @@ import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final, TextIO
+from typing import Any, TextIO
 
 import pytest
 from rich.console import Console
@@ -28,6 +28,7 @@ from harness.expectations.write import require_free, write_expectations
 from harness.matrix import case_id, cell_of, collectors
 from harness.plugin import CLIENT_START, DEADLINE, SEED
 from harness.requirements import load_requirements
+from harness.sharding import parse_shard
 from harness.targets import LiveServers
 from harness.usage import (
     UsageError,
@@ -41,7 +42,7 @@ from harness.usage import (
     require_writable,
 )
 from harness.workers import WorkerFault, Workers
-from reports.junit import write_junit
+from reports.outputs import JUNIT, PAGE, RESULTS, write_reports
 from reports.progress import RunProgress, run_progress
 from reports.record import CaseRecord
 from reports.results import Results, read_results
@@ -49,9 +50,6 @@ from reports.terminal import make_console, print_summary
 from reports.verdict import ExitCode
 from reports.words import count, listing
 from wire.release import Release
-
-RESULTS: Final = "results.jsonl"
-JUNIT: Final = "junit.xml"
 
 
 class BrokenCases(Exception):
@@ -91,6 +89,10 @@ class RunOptions:
     """Where to write one that holds every failure of this run."""
     force: bool = False
     """Overwrite that file."""
+    shard: str | None = None
+    """The part of the cases to execute, such as ``2/4``."""
+    summary: Path | None = None
+    """Where to write a summary in Markdown."""
 
 
 @dataclass(frozen=True)
@@ -104,7 +106,7 @@ class ListedCase:
 
 
 def run_matrix(options: RunOptions) -> ExitCode:
-    """Judge a client and write ``results.jsonl`` and ``junit.xml``.
+    """Judge a client and write ``results.jsonl``, ``junit.xml`` and ``report.html``.
 
     Raises:
         UsageError: the options make no sense, nothing matches them, or the folder cannot be written.
@@ -121,12 +123,14 @@ def run_matrix(options: RunOptions) -> ExitCode:
         LiveServers(address=address).get(releases[0])
     parse_effort(options.examples, options.deadline)
     parse_seed(options.seed)
+    _require_sense_of_the_shard(options)
     budget = _budget(options)
     known = read_expectations(options.expectations) if options.expectations is not None else None
     _require_room_for_the_list(options, releases)
     for release in releases:
         load_corpus(release)
-    _require_room_for_results(options.folder)
+    require_room_for_results(options.folder)
+    require_room_for_summary(options.summary)
     open_client(options.client, budget=budget, apart=options.isolate and may_kill(options.client)).stop()
     if "live" in targets and options.live is None:
         _prepare(options.runtime, releases)
@@ -153,6 +157,7 @@ def _judge(options: RunOptions, budget: Budget, known: ExpectationsFile | None) 
         *("--client-start", str(options.client_start), "--client-memory", str(budget.memory)),
         *(("--live", options.live) if options.live is not None else ()),
         *(word for pattern in options.only for word in ("--only", pattern)),
+        *(("--shard", options.shard) if options.shard is not None else ()),
     ]
     apart = options.isolate and may_kill(options.client)
     workers = [Workers(options.jobs, arguments, at_once=not options.only, always=apart)] if options.jobs > 1 or apart else []
@@ -168,20 +173,20 @@ def _judge(options: RunOptions, budget: Budget, known: ExpectationsFile | None) 
             for line in reporter.errors:
                 console.print(line, markup=False, highlight=False)
             return ExitCode.UNDECIDED
-        if status == pytest.ExitCode.NO_TESTS_COLLECTED:
+        if status == pytest.ExitCode.NO_TESTS_COLLECTED and collectors.results != path:  # a shard may have no case
             raise UsageError("no case matches; 'lmconform list --ids' shows what there is")
         if collectors.results != path:
             console.print("the run ended before its first case; nothing is claimed about the client")
             return ExitCode.UNDECIDED
         results = read_results(path)
-        write_junit(results, options.folder / JUNIT)
+        write_reports(results, options.folder, options.summary)
         print_summary(console, results, path, limit=options.failures)
         if options.write_expectations is not None:
-            _write_the_list(results, options, known, options.write_expectations)
+            write_the_list(results, options.write_expectations, force=options.force, old=known)
         return results.exit_code
 
 
-def _write_the_list(results: Results, options: RunOptions, known: ExpectationsFile | None, path: Path) -> None:
+def write_the_list(results: Results, path: Path, *, force: bool, old: ExpectationsFile | None = None) -> None:
     """Write a new list of known failures, and tell about it on standard error: the summary ends with its last line."""
 
     def tell(line: str) -> None:
@@ -190,8 +195,8 @@ def _write_the_list(results: Results, options: RunOptions, known: ExpectationsFi
     if results.incomplete is not None:
         tell(f"{path} was not written: {results.incomplete}")
         return
-    written = write_expectations(results, path, force=options.force, old=known)
-    kept = f", {written.kept} of them as they were" if known is not None else ""
+    written = write_expectations(results, path, force=force, old=old)
+    kept = f", {written.kept} of them as they were" if old is not None else ""
     tell(f"wrote {count(written.entries, 'entry', 'entries')}{kept} to {path}; fill in the reasons, then run with --expectations")
     if written.unlisted:
         tell(f"not listed, because they were not run or their error has no words: {listing(written.unlisted)}")
@@ -210,10 +215,39 @@ def _require_room_for_the_list(options: RunOptions, releases: Sequence[Release])
     require_free(options.write_expectations, force=options.force)
 
 
-def _require_room_for_results(folder: Path) -> None:
-    """Find out before the run, not after it."""
+def _require_sense_of_the_shard(options: RunOptions) -> None:
+    if options.shard is None:
+        return
+    parse_shard(options.shard)
+    if options.write_expectations is not None:
+        raise UsageError(
+            "--write-expectations takes the whole run, of which a shard is a part; "
+            "merge the shards first, with 'lmconform merge --write-expectations'"
+        )
+
+
+def require_room_for_summary(path: Path | None) -> None:
+    """Find out before the run whether the summary can be written after it.
+
+    Raises:
+        UsageError: it is a folder, or there is no folder for it.
+    """
+    if path is None:
+        return
+    if path.is_dir():
+        raise UsageError(f"cannot write the summary {path}: it is a folder; name a file")
+    if not path.parent.is_dir():
+        raise UsageError(f"cannot write the summary {path}: there is no folder {path.parent}")
+
+
+def require_room_for_results(folder: Path) -> None:
+    """Find out before the run, not after it.
+
+    Raises:
+        UsageError: the folder cannot be written, or a file of it is a folder.
+    """
     require_writable(folder, "results")
-    for name in (RESULTS, JUNIT):
+    for name in (RESULTS, JUNIT, PAGE):
         if (folder / name).is_dir():
             raise UsageError(f"cannot write {folder / name}: it is a folder; name another one with --out")
 

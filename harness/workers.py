@@ -86,6 +86,8 @@ class Workers:
         """Execute every case elsewhere, unless that is not worth it."""
         cells = [cell_of(item) for item in session.items]
         known = [cell for cell in cells if cell is not None]
+        if not cells:  # a shard without a case
+            return None
         count = worth_starting(self._jobs, known)
         if (count < 2 and not self._always) or session.testsfailed or len(known) < len(cells):
             return None

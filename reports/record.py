@@ -11,6 +11,7 @@ from typing import Any, Final, Self
 
 from reports.diagnosis import Diagnosis
 from reports.expectation import Listed, ListFile
+from reports.parts import Merged, Selection, Shard
 from reports.plain import JsonObject, clip, plain
 from reports.verdict import ExitCode, Verdict
 
@@ -67,6 +68,12 @@ class RunHeader:
     """Fingerprint of the corpus."""
     expectations: ListFile | None = None
     """The list of known failures, where the run had one."""
+    selection: Selection | None = None
+    """What the run selected, all shards together; ``None`` where that was not known when it began, as under pytest-xdist."""
+    shard: Shard | None = None
+    """The part of it that this file holds, where it was cut into several."""
+    merged: Merged | None = None
+    """The shards that this file was made of."""
     schema_version: int = SCHEMA_VERSION
 
     def to_json(self) -> JsonObject:
@@ -85,12 +92,15 @@ class RunHeader:
             "platform": self.platform,
             "corpus": self.corpus,
             "expectations": self.expectations.to_json() if self.expectations else None,
+            "selection": self.selection.to_json() if self.selection else None,
+            "shard": self.shard.to_json() if self.shard else None,
+            "merged": self.merged.to_json() if self.merged else None,
         }
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Self:
         """The inverse of :meth:`to_json`."""
-        listed = data.get("expectations")
+        listed, selection, shard, merged = (data.get(name) for name in ("expectations", "selection", "shard", "merged"))
         return cls(
             tool_version=data["tool_version"],
             started=data["started"],
@@ -103,6 +113,9 @@ class RunHeader:
             platform=data["platform"],
             corpus=data["corpus"],
             expectations=None if listed is None else ListFile.from_json(listed),
+            selection=None if selection is None else Selection.from_json(selection),
+            shard=None if shard is None else Shard.from_json(shard),
+            merged=None if merged is None else Merged.from_json(merged),
             schema_version=data["schema_version"],
         )
 
@@ -137,6 +150,8 @@ class CaseRecord:
     """The entry of the list of known failures that the case belongs to, except where the harness or its environment failed."""
     not_run: bool = False
     """The client failed so often before that it was not asked; the verdict is what it did then."""
+    place: int | None = None
+    """In a shard: where the execution stands in the whole run, from 0."""
 
     @property
     def name(self) -> str:
@@ -189,6 +204,7 @@ class CaseRecord:
             judges=data.get("judges", "client"),
             expectation=None if listed is None else Listed.from_json(listed),
             not_run=data.get("not_run", False),
+            place=data.get("place"),
         )
 
 

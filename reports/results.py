@@ -41,7 +41,12 @@ class Results:
     @property
     def exit_code(self) -> ExitCode:
         """The exit code that the records deserve, whatever the footer says."""
-        return exit_code(self.counts, complete=self.incomplete is None, shown=shows_the_client(self.cases))
+        return exit_code(
+            self.counts,
+            complete=self.incomplete is None,
+            shown=shows_the_client(self.cases),
+            part=self.header.shard is not None,
+        )
 
     @property
     def seconds(self) -> float:
@@ -74,6 +79,7 @@ class ResultsWriter:
         self._counts = count_verdicts(())
         self._seen: set[str] = set()
         self._judged = self._shown = False
+        self._part = header.shard is not None
         self._footer: RunFooter | None = None
         path.parent.mkdir(parents=True, exist_ok=True)
         self._file, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
@@ -104,14 +110,17 @@ class ResultsWriter:
         self._judged = self._judged or record.judges == "client"
         self._shown = self._shown or (record.judges == "client" and record.verdict in SHOWN)
 
-    def close(self, *, complete: bool = True) -> RunFooter:
-        """Append the footer; a second call changes nothing and returns the first footer."""
+    def close(self, *, complete: bool = True, seconds: float | None = None) -> RunFooter:
+        """Append the footer; a second call changes nothing and returns the first footer.
+
+        ``seconds`` is how long the run took where that is not the time since the writer was made.
+        """
         if self._footer:
             return self._footer
         footer = RunFooter(
             counts=dict(self._counts),
-            seconds=round(time.monotonic() - self._began, 3),
-            exit_code=exit_code(self._counts, complete=complete, shown=self._shown or not self._judged),
+            seconds=round(time.monotonic() - self._began if seconds is None else seconds, 3),
+            exit_code=exit_code(self._counts, complete=complete, shown=self._shown or not self._judged, part=self._part),
             ended=utc_now(),
             complete=complete,
         )
@@ -199,6 +208,9 @@ class _Reading:
             return f"the last line is cut off: the run was killed while it wrote, after {count}"
         if self.footer is None:
             return f"there is no footer: the run was killed or is still going, after {count}"
+        merged = self.header.merged if self.header else None
+        if merged is not None and merged.faults:
+            return f"{'; '.join(merged.faults)}; {count} in all"
         if not self.footer.complete:
             return f"the run was stopped before its end, after {count}"
         counted = count_of_cases(sum(self.footer.counts.values()))

@@ -15,6 +15,7 @@ from rich.text import Text
 from reports.escape import escape
 from reports.expectation import Standing
 from reports.explain import STYLES, explain_lines, verdict_text
+from reports.headline import Tone, headline
 from reports.layout import columns, fit, indent, labelled, paragraph, wrap
 from reports.plain import clip
 from reports.record import RunHeader
@@ -31,7 +32,7 @@ from reports.tally import (
     matrix,
     skip_groups,
 )
-from reports.verdict import NOT_CONFORMANT, ExitCode, Outcome, Verdict, count_outcomes
+from reports.verdict import Outcome, Verdict, count_outcomes
 from reports.words import count as count_of
 
 LIMIT: Final = 10
@@ -59,11 +60,11 @@ _MEANINGS: Final = {
     Outcome.ERROR: "E harness or environment",
     Outcome.SKIPPED: "s skipped",
 }
-_WORDS: Final = {
-    ExitCode.CONFORMANT: ("CONFORMANT", "bold green"),
-    ExitCode.NOT_CONFORMANT: ("NOT CONFORMANT", "bold red"),
-    ExitCode.USAGE: ("NO CASE RAN", "bold yellow"),
-    ExitCode.UNDECIDED: ("UNDECIDED", "bold magenta"),
+_TONES: Final = {
+    Tone.GOOD: "bold green",
+    Tone.BAD: "bold red",
+    Tone.USAGE: "bold yellow",
+    Tone.UNDECIDED: "bold magenta",
 }
 
 
@@ -134,6 +135,7 @@ def _about(header: RunHeader, width: int) -> list[Text]:
         ("", Text(escape(clip(client.spec, LONGEST_NAME)), style="dim")),
         ("against", Text(escape(against))),
         *_list_of_known_failures(header),
+        *_parts(header),
         ("run", Text(escape(f"{header.started}, seed {header.seed}, corpus {header.corpus[:19]}"), style="dim")),
         ("", Text(escape(f"lmconform {header.tool_version}, {header.python}, {header.platform}"), style="dim")),
     ]
@@ -148,29 +150,19 @@ def _list_of_known_failures(header: RunHeader) -> list[tuple[str, Text]]:
     return [("known", Text(escape(about)))]
 
 
+def _parts(header: RunHeader) -> list[tuple[str, Text]]:
+    """The part of the run that this is, or the parts that it was made of."""
+    if header.shard is not None:
+        of = f" of a selection of {count_of_cases(header.selection.cases)}" if header.selection is not None else ""
+        return [("shard", Text(f"{header.shard.index} of {header.shard.count}{of}"))]
+    if header.merged is not None:
+        return [("merged", Text(f"{len(header.merged.parts)} of {count_of(header.merged.count, 'shard')}"))]
+    return []
+
+
 def _verdict(results: Results, width: int) -> list[Text]:
-    code = results.exit_code
-    word, style = ("INCOMPLETE", "bold magenta") if results.incomplete else _WORDS[code]
-    if code is ExitCode.CONFORMANT and results.counts[Verdict.KNOWN_FAILURE]:
-        word = "NO NEW FAILURE"
-    return wrap(Text.assemble((word, style), "  ", _because(results)), width)
-
-
-def _because(results: Results) -> str:
-    counts = results.counts
-    if results.incomplete:
-        return f"{escape(results.incomplete)}. Nothing is claimed about the client."
-    if not results.cases:
-        return "the selection matched nothing."
-    said = ", ".join(f"{counts[verdict]} {verdict}" for verdict in Verdict if counts[verdict])
-    tally = f"{count_of_cases(len(results.cases))} in {results.seconds:.1f} s: {said}."
-    match results.exit_code:
-        case ExitCode.UNDECIDED:
-            return f"{tally} Repair harness, mock or environment first, then run again."
-        case ExitCode.NOT_CONFORMANT if not any(counts[verdict] for verdict in NOT_CONFORMANT):
-            return f"{tally} No case that judges the client passed: it declares nothing that was asked, so nothing was shown."
-        case _:
-            return tally
+    found = headline(results)
+    return wrap(Text.assemble((found.word, _TONES[found.tone]), "  ", escape(found.because)), width)
 
 
 def _failures(results: Results, width: int, limit: int) -> list[list[Text]]:

@@ -77,7 +77,7 @@ class ExitCode(IntEnum):
     """Harness, mock or environment failed, or the run did not end: nothing is claimed about the client."""
 
 
-def exit_code(counts: Mapping[Verdict, int], *, complete: bool = True, shown: bool = True) -> ExitCode:
+def exit_code(counts: Mapping[Verdict, int], *, complete: bool = True, shown: bool = True, part: bool = False) -> ExitCode:
     """The exit code for verdict counts; the first row that holds decides.
 
     ==  ======================================================================
@@ -88,15 +88,22 @@ def exit_code(counts: Mapping[Verdict, int], *, complete: bool = True, shown: bo
     0   otherwise
     ==  ======================================================================
 
+    A ``part`` of a run, one shard of several, may well be empty or show nothing: for it the rows of 2 and of what was not
+    shown do not hold, and whoever merges the parts applies them to the whole.
+
     3 wins over 1 because 1 is an accusation: a CI job that sees it blames the client. A failure next to a broken
     harness may be the harness's own, and is still shown; fix what 3 points at, then run again.
     """
     ran = {verdict for verdict, count in counts.items() if count}
     if not complete or ran & NOT_THE_CLIENT:
         return ExitCode.UNDECIDED
+    if ran & NOT_CONFORMANT:
+        return ExitCode.NOT_CONFORMANT
+    if part:
+        return ExitCode.CONFORMANT
     if not ran:
         return ExitCode.USAGE
-    if ran & NOT_CONFORMANT or not ran & SHOWN or not shown:
+    if not ran & SHOWN or not shown:
         return ExitCode.NOT_CONFORMANT
     return ExitCode.CONFORMANT
 

@@ -16,7 +16,7 @@ from rich.console import Console
 from rich.text import Text
 
 from fixturegen.errors import CaptureError, CorpusError, EnvironmentUnavailable
-from harness.cli import capture, compat, drift, keys, list_cases, mutants, run, serve, smoke, test, verify
+from harness.cli import capture, compat, drift, keys, list_cases, merge, mutants, run, serve, smoke, test, verify
 from harness.client import ClientFailure
 from harness.failure import TargetUnavailable
 from harness.killmatrix.run import NothingShown
@@ -93,6 +93,7 @@ def _root(
 
 
 app.command("run")(_guarded(run.command))
+app.command("merge")(_guarded(merge.command))
 app.command("list")(_guarded(list_cases.command))
 app.command("smoke")(_guarded(smoke.command))
 app.command("serve")(_guarded(serve.command))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -23,5 +24,9 @@ Only = Annotated[
         "--only",
         help="Only cases whose id matches, such as 'lm.roundtrip.*' or 'lm.roundtrip.miss[0.5.6-mock]'; repeatable.",
     ),
+]
+Summary = Annotated[
+    Path | None,
+    typer.Option("--summary", metavar="FILE", help="Write a summary in Markdown there, such as to $GITHUB_STEP_SUMMARY."),
 ]
 Runtime = Annotated[str, typer.Option("--runtime", help="Where the real lmcache runs: venv or docker.")]

@@ -37,6 +37,15 @@ def command(
         ),
     ] = None,
     force: Annotated[bool, typer.Option("--force", help="Let --write-expectations overwrite the file.")] = False,
+    shard: Annotated[
+        str | None,
+        typer.Option(
+            "--shard",
+            metavar="I/N",
+            help="Only this part of the cases, such as 2/4; 'lmconform merge' puts the results of all parts together.",
+        ),
+    ] = None,
+    summary: options.Summary = None,
     live: Annotated[
         str | None,
         typer.Option(
@@ -47,7 +56,7 @@ def command(
         ),
     ] = None,
     runtime: options.Runtime = "venv",
-    out: Annotated[Path, typer.Option("--out", help="Folder for results.jsonl and junit.xml.")] = DEFAULT_FOLDER,
+    out: Annotated[Path, typer.Option("--out", help="Folder for results.jsonl, junit.xml and report.html.")] = DEFAULT_FOLDER,
     examples: Annotated[
         int | None,
         typer.Option(
@@ -100,7 +109,7 @@ def command(
     """Judge a client against captured fixtures, the mock server and a live server of the real lmcache.
 
     Exit codes: 0 conformant, or no failure but known ones, 1 not conformant, 2 usage or bad input, 3 the harness or its
-    environment failed.
+    environment failed. That of a shard speaks of its own cases alone.
     """
     return int(
         run_matrix(
@@ -124,6 +133,8 @@ def command(
                 expectations=expectations,
                 write_expectations=write_expectations,
                 force=force,
+                shard=shard,
+                summary=summary,
             )
         )
     )

@@ -8,6 +8,8 @@ import pytest
 from jsonschema import Draft202012Validator
 
 from reports.diagnosis import Diagnosis, FieldDifference, FrameDump, ValueDifference
+from reports.expectation import Listed, ListFile
+from reports.parts import Merged, Part, Selection, Shard
 from reports.record import CaseRecord, ClientInfo, RunFooter, RunHeader
 from reports.schema import fault_in, results_schema
 from reports.verdict import ExitCode, Verdict
@@ -76,11 +78,68 @@ def test_records_fit_the_schema(header: RunHeader, full_case: CaseRecord, make_c
         (FrameDump, "frameDump"),
         (ValueDifference, "valueDifference"),
         (RunFooter, "footer"),
+        (Listed, "listed"),
+        (ListFile, "listFile"),
+        (Selection, "selection"),
+        (Shard, "shard"),
+        (Merged, "merged"),
+        (Part, "part"),
     ],
 )
 def test_the_schema_knows_every_member_and_no_other(kind: type, definition: str) -> None:
     properties = results_schema()["$defs"][definition]["properties"]
     assert set(properties) - {"record"} == {field.name for field in dataclasses.fields(kind)}
+
+
+SELECTION = Selection(1402, "0" * 64, 40, 15.0, 30.0, "venv")
+PART = Part(2, "2026-01-02T03:04:05Z", 1.5, "3.11.7", "Linux", ("lmconform", "run", "--shard", "2/4"))
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"selection": SELECTION, "shard": Shard(2, 4)},
+        {"selection": SELECTION, "merged": Merged(4, (PART,), ("shards 1/4, 3/4 and 4/4 are missing",))},
+        {"selection": dataclasses.replace(SELECTION, examples=None), "merged": Merged(1, (PART,))},
+    ],
+    ids=["shard", "merged in part", "merged"],
+)
+def test_headers_of_parts_survive_json_and_fit_the_schema(header: RunHeader, changes: dict[str, Any]) -> None:
+    found = dataclasses.replace(header, **changes)
+    line = through_json(found.to_json())
+    assert RunHeader.from_json(line) == found
+    assert Draft202012Validator(results_schema()).is_valid(line)
+    assert fault_in(line) is None
+
+
+@pytest.mark.parametrize(
+    ("member", "value"),
+    [
+        ("shard", {"index": 0, "count": 4}),
+        ("shard", {"index": 1}),
+        ("selection", {**SELECTION.to_json(), "ids": "xyz"}),
+        ("selection", {**SELECTION.to_json(), "cases": -1}),
+        ("merged", {"count": 4}),
+        ("merged", {"count": 4, "parts": [{"index": 1}]}),
+    ],
+)
+def test_a_fault_in_a_part_names_the_member(header: RunHeader, member: str, value: Any) -> None:
+    assert f"member {member}" in (fault_in({**through_json(header.to_json()), member: value}) or "")
+
+
+def test_files_without_the_members_of_parts_are_read_as_whole_runs(header: RunHeader, make_case: Any) -> None:
+    line = {name: value for name, value in header.to_json().items() if name not in {"selection", "shard", "merged"}}
+    assert fault_in(line) is None
+    assert RunHeader.from_json(line) == header
+    case = {name: value for name, value in make_case().to_json().items() if name != "place"}
+    assert fault_in(case) is None
+    assert CaseRecord.from_json(case) == make_case()
+
+
+def test_a_place_is_recorded(make_case: Any) -> None:
+    line = through_json(make_case(place=7).to_json())
+    assert (line["place"], CaseRecord.from_json(line).place) == (7, 7)
+    assert "member place" in (fault_in({**line, "place": -1}) or "")
 
 
 def test_the_schema_knows_every_verdict() -> None:

@@ -2,11 +2,13 @@ from __future__ import annotations
 
 import json
 import os
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from reports.parts import Merged, Shard
 from reports.record import RunHeader
 from reports.results import ResultsError, ResultsWriter, read_results, results_of
 from reports.verdict import ExitCode, Verdict
@@ -214,3 +216,20 @@ def test_text_that_no_encoding_can_carry_survives(path: Path, header: RunHeader,
 
 def test_results_in_memory_without_footer_are_incomplete(header: RunHeader, make_case: Any) -> None:
     assert results_of(header, [make_case()], None).exit_code is ExitCode.UNDECIDED
+
+
+def test_the_footer_of_a_shard_and_its_reader_agree_on_the_exit_code(path: Path, header: RunHeader) -> None:
+    ResultsWriter(path, replace(header, shard=Shard(4, 4))).close()
+    results = read_results(path)
+    assert results.footer is not None
+    assert results.footer.exit_code is results.exit_code is ExitCode.CONFORMANT
+
+
+def test_a_merged_file_with_a_fault_is_incomplete_whatever_its_footer_says(path: Path, header: RunHeader, make_case: Any) -> None:
+    with ResultsWriter(path, replace(header, merged=Merged(2, (), ("shard 1/2 is missing",)))) as writer:
+        writer.add(make_case())
+        footer = writer.close(complete=True, seconds=12.5)
+    assert footer.seconds == 12.5
+    results = read_results(path)
+    assert results.incomplete == "shard 1/2 is missing; 1 case in all"
+    assert results.exit_code is ExitCode.UNDECIDED

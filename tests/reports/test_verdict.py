@@ -66,3 +66,24 @@ def test_alone_only_a_pass_or_a_known_failure_can_give_zero() -> None:
 
 def test_outcomes_add_up_to_all_cases() -> None:
     assert sum(count_outcomes(dict.fromkeys(Verdict, 2)).values()) == 2 * len(Verdict)
+
+
+@pytest.mark.parametrize(
+    ("verdicts", "code"),
+    [
+        (set(), 0),
+        ({V.UNSUPPORTED}, 0),
+        ({V.PASS}, 0),
+        ({V.KNOWN_FAILURE}, 0),
+        ({V.FAIL}, 1),
+        ({V.UNEXPECTED_PASS}, 1),
+        ({V.UNSUPPORTED, V.HANG}, 1),
+        ({V.MOCK_DRIFT}, 3),
+    ],
+)
+def test_a_part_of_a_run_may_be_empty_or_show_nothing(verdicts: set[Verdict], code: int) -> None:
+    assert exit_code(dict.fromkeys(verdicts, 1), part=True, shown=False) == code
+
+
+def test_a_part_that_is_incomplete_is_undecided() -> None:
+    assert exit_code({V.PASS: 1}, part=True, complete=False) is ExitCode.UNDECIDED

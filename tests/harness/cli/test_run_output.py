@@ -30,7 +30,11 @@ def test_the_verdict_stands_at_the_end(command):
 
 def test_results_go_to_a_folder_of_the_current_one(command, tmp_path):
     command(*QUICK)
-    assert sorted(path.name for path in (tmp_path / "lmconform-results").iterdir()) == ["junit.xml", "results.jsonl"]
+    assert sorted(path.name for path in (tmp_path / "lmconform-results").iterdir()) == [
+        "junit.xml",
+        "report.html",
+        "results.jsonl",
+    ]
 
 
 def test_the_folder_is_made_with_its_parents(command, tmp_path):

@@ -1,0 +1,94 @@
+"""The two pages of a run: Markdown of bounded size, and one HTML file that needs nothing else and runs no script."""
+
+from __future__ import annotations
+
+import functools
+import re
+from typing import Final
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+
+from reports.escape import escape, escape_markdown
+from reports.results import Results
+from reports.run.view import Failure, run_view, visible
+
+LARGEST: Final = 500_000
+"""Bytes of the Markdown; GitHub shows no job summary of more than 1 MiB, and a job may have several."""
+EXPLAINED: Final = (20, 5, 0)
+"""Failures explained in Markdown: the first number that fits."""
+EXPLAINED_IN_HTML: Final = 200
+
+
+def html(results: Results) -> str:
+    """One HTML file."""
+    return _environment(autoescape=True).get_template("run.html.j2").render(run=run_view(results, explained=EXPLAINED_IN_HTML))
+
+
+def markdown(results: Results) -> str:
+    """A Markdown document of at most :data:`LARGEST` bytes, for instance for a job summary."""
+    for explained in EXPLAINED:
+        text = _environment(autoescape=False).get_template("run.md.j2").render(run=run_view(results, explained=explained))
+        if len(text.encode()) <= LARGEST:
+            return text
+    return _cut(text)
+
+
+def code_span(text: str) -> str:
+    """The text as code within a line, in which Markdown finds no markup, links or names of users."""
+    shown = escape(text)
+    if not shown.strip():
+        return ""
+    fence = "`" * (1 + max((len(run) for run in re.findall("`+", shown)), default=0))
+    pad = " " if shown.startswith(("`", " ")) or shown.endswith(("`", " ")) else ""
+    return f"{fence}{pad}{shown}{pad}{fence}"
+
+
+def code_cell(text: str) -> str:
+    """The same within a table, whose cells end at a bar also in code."""
+    return code_span(text).replace("|", "\\|")
+
+
+def code_block(text: str) -> str:
+    """The text as a block of code."""
+    shown = visible(text)
+    fence = "`" * max(3, 1 + max((len(run) for run in re.findall("`+", shown)), default=0))
+    return f"{fence}text\n{shown}\n{fence}"
+
+
+def _cut(text: str) -> str:
+    """As many whole blocks as fit, for a run with more topics and releases than there are."""
+    kept: list[str] = []
+    room = LARGEST - 100
+    for line in text.split("\n"):
+        room -= len(line.encode()) + 1
+        if room < 0:
+            break
+        kept.append(line)
+    return "\n".join([*kept, "", "The rest is left out: the page is too long.", ""])
+
+
+def _told(failure: Failure) -> str:
+    """The essence of a failure in a few lines: what went wrong, the first difference, the command to run it again."""
+    lines = [failure.summary]
+    if failure.listed:
+        lines += ["", f"list of known failures: {failure.listed}"]
+    if failure.difference is not None:
+        lines += ["", f"first difference: {failure.difference.place}"]
+        lines += [f"  expected  {failure.difference.expected}", f"  got       {failure.difference.got}"]
+    if failure.rerun:
+        lines += ["", "run it again:", f"  {failure.rerun}"]
+    return "\n".join(line.replace("\n", "\\n") for line in lines)
+
+
+@functools.cache
+def _environment(*, autoescape: bool) -> Environment:
+    made = Environment(
+        loader=PackageLoader("reports.run"),
+        autoescape=autoescape,  # noqa: S701  # on for HTML; Markdown has filters of its own
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+    )
+    made.filters.update(md=escape_markdown, code=code_span, cell=code_cell, block=code_block, told=_told, visible=visible)
+    return made
