@@ -7,10 +7,12 @@ import subprocess
 import sys
 
 import pytest
+from markdown_it import MarkdownIt
 
 from docs.generator.generated import PAGES
 from docs.generator.links import ROOT, Link, links, pages, problem
 
+IN_SITE = [page for page in pages() if page.is_relative_to(ROOT / "docs")]
 HERE = ROOT / "docs" / "index.md"
 REQUESTED = re.compile(r"<(?:script|img|iframe|link(?! rel=\"?canonical))[^>]*?(?:src|href)=[\"']?((?:https?:)?//[^\"' >]+)")
 
@@ -63,14 +65,23 @@ def site(tmp_path_factory):
 
 
 def test_the_site_has_every_page_of_the_documentation(site):
-    written = [page for page in pages() if page.is_relative_to(ROOT / "docs")]
-    assert [page for page in written if not (site / page.relative_to(ROOT / "docs")).with_suffix(".html").is_file()] == []
+    assert [page for page in IN_SITE if not (site / page.relative_to(ROOT / "docs")).with_suffix(".html").is_file()] == []
 
 
 def test_a_file_outside_of_the_documentation_is_in_the_site_where_a_page_links_to_it(site):
     name = "reports/schemas/results-v1.schema.json"
     assert (site / "repository" / name).read_bytes() == (ROOT / name).read_bytes()
     assert f'href="../repository/{name}"' in (site / "reference" / "results.html").read_text()
+
+
+@pytest.mark.parametrize("page", IN_SITE, ids=lambda page: str(page.relative_to(ROOT)))
+def test_a_page_has_the_same_parts_in_the_site_as_on_a_forge(site, page):
+    """Markdown has dialects: what is a list or a table on a forge may be a paragraph in the site."""
+    written = (site / page.relative_to(ROOT / "docs")).with_suffix(".html").read_text()
+    article = written[written.index("<article") : written.index("</article>")]
+    on_a_forge = MarkdownIt("commonmark").enable("table").render(page.read_text())
+    for tag in ("h1", "h2", "h3", "li", "p", "pre", "tr"):
+        assert len(re.findall(f"<{tag}[ >]", article)) == len(re.findall(f"<{tag}[ >]", on_a_forge)), tag
 
 
 def test_the_site_fetches_nothing_from_elsewhere(site):

@@ -1,0 +1,41 @@
+"""Commands that pages show: each exists, with the options that it is given."""
+
+import re
+import shlex
+
+import pytest
+import typer
+
+from docs.generator.links import ROOT, pages
+from harness.cli.app import app
+
+COMMANDS = typer.main.get_command(app).commands
+LINE = re.compile(r"^(?: {4}|\$ )(?:[A-Z_]+=\S+ )*(?:\./)?lmconform ([^#\n]*)", re.MULTILINE)
+INLINE = re.compile(r"`(?:\./)?lmconform ([a-z][^`\n]*)`")
+
+SHOWN = [
+    pytest.param(shown, id=f"{page.relative_to(ROOT)}: {shown.strip()}")
+    for page in pages()
+    if page.name != "command-line.md"
+    for shown in [*LINE.findall(page.read_text()), *INLINE.findall(page.read_text())]
+]
+
+
+def options(name):
+    return {"--help", "-h"} | {
+        option for parameter in COMMANDS[name].params for option in (*parameter.opts, *parameter.secondary_opts)
+    }
+
+
+def test_there_are_commands_to_look_at():
+    assert len(SHOWN) > 60
+
+
+@pytest.mark.parametrize("shown", SHOWN)
+def test_a_command_and_its_options_exist(shown):
+    name, *words = shlex.split(shown) or [""]
+    if name.startswith("-") or name == "COMMAND":
+        return
+    assert name in COMMANDS
+    given = {word.strip("[]").partition("=")[0] for word in words if re.match(r"\[?-", word)}
+    assert given - options(name) == set()
