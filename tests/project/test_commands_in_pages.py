@@ -22,9 +22,8 @@ SHOWN = [
 
 
 def options(name):
-    return {"--help", "-h"} | {
-        option for parameter in COMMANDS[name].params for option in (*parameter.opts, *parameter.secondary_opts)
-    }
+    parameters = COMMANDS[name].params
+    return {"--help", "-h"} | {option for one in parameters for option in (*one.opts, *one.secondary_opts)}
 
 
 def test_there_are_commands_to_look_at():
