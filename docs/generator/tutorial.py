@@ -68,17 +68,31 @@ def source(step: int) -> str:
     return (STEPS / f"step{step}.py").read_text(encoding="utf-8")
 
 
-def printed(block: Shown, folder: Path) -> list[str]:
-    """What the command of a block prints on standard output, in a folder where the reader could be."""
+SURROUNDINGS: Final = {"LMCONFORM_COMMAND": "./lmconform", "COLUMNS": "80", "NO_COLOR": "1", "PYTHONPATH": str(ROOT)}
+"""Variables of the environment that commands are run with."""
+
+
+def put_in_place(block: Shown, folder: Path) -> None:
+    """The file that the reader has at a block, in a folder that stands for the clone."""
     client = folder / CLIENT
     client.parent.mkdir(exist_ok=True)
     client.write_text(source(block.step), encoding="utf-8")
+
+
+def compared(text: str) -> list[str]:
+    """The lines of what a command printed that a page is held against."""
+    return [line.rstrip() for line in text.rstrip("\n").split("\n") if not _PROGRESS.match(line)]
+
+
+def printed(block: Shown, folder: Path) -> list[str]:
+    """What the command of a block prints on standard output."""
+    put_in_place(block, folder)
     command = block.command.replace("./lmconform ", f"'{sys.executable}' -m harness.cli.main ", 1)
-    environment = {**os.environ, "LMCONFORM_COMMAND": "./lmconform", "COLUMNS": "80", "NO_COLOR": "1", "PYTHONPATH": str(ROOT)}
+    environment = {**os.environ, **SURROUNDINGS}
     done = subprocess.run(
         ["sh", "-c", command], cwd=folder, env=environment, capture_output=True, text=True, timeout=300, check=False
     )
-    return [line.rstrip() for line in done.stdout.rstrip("\n").split("\n") if not _PROGRESS.match(line)]
+    return compared(done.stdout)
 
 
 def agree(expected: list[str], lines: list[str]) -> bool:

@@ -1,8 +1,12 @@
 """The tutorial shows what happens to whoever follows it: its code is in the files beside it, its outputs are real."""
 
+import shlex
+import subprocess
+
 import pytest
 
-from docs.generator.tutorial import STEPS, agree, printed, shown, source
+from docs.generator.tutorial import STEPS, SURROUNDINGS, agree, compared, put_in_place, shown, source
+from harness.cli.main import main
 
 BLOCKS = list(shown())
 CODE = [block for block in BLOCKS if block.kind == "python"]
@@ -32,8 +36,17 @@ def folder(tmp_path_factory):
 
 
 @pytest.mark.parametrize("block", COMMANDS, ids=lambda block: f"step{block.step}-{block.command.split()[1]}")
-def test_a_command_prints_what_the_page_shows(block, folder):
-    lines = printed(block, folder)
+def test_a_command_prints_what_the_page_shows(block, folder, monkeypatch, capfd):
+    put_in_place(block, folder)
+    monkeypatch.chdir(folder)
+    for name, value in SURROUNDINGS.items():
+        monkeypatch.setenv(name, value)
+    command, *words = shlex.split(block.command)
+    if command == "./lmconform":
+        main(words)
+    else:
+        subprocess.run(["sh", "-c", block.command], check=True)
+    lines = compared(capfd.readouterr().out)
     assert agree(block.output, lines), "\n".join(["write it anew with: .venv/bin/python -m docs.generator.tutorial", *lines])
 
 
