@@ -8,16 +8,14 @@ import io
 import os
 import sys
 from collections.abc import Generator, Iterator, Sequence
-from pathlib import Path
 from typing import Any, Final
 
 import pytest
 
 from harness.matrix import collectors
+from harness.plugin import CASES
 from harness.usage import UsageError
 
-CASES: Final = Path(__file__).resolve().parent.parent / "cases"
-"""Beside this package, in the source tree and where it is installed; named by path because imports point down only."""
 UNUSED: Final = (
     "cacheprovider",
     "terminal",

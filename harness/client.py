@@ -109,6 +109,8 @@ class Description:
     releases: Sequence[str]
     issues: str | None = None
     concurrent: bool = False
+    protocol: int = PROTOCOL_VERSION
+    """The version of the contract that it will speak, at most the one that it was asked for."""
 
 
 class ClientFailure(Exception):
@@ -135,6 +137,14 @@ class ClientTooLarge(ClientFailure):
 
 class AdapterFault(ClientFailure):
     """The adapter broke the contract: a line that is no JSON, does not fit the schema, or answers another request."""
+
+
+class HelloDeclined(AdapterFault):
+    """The client declined ``hello``: it does not speak the protocol that was asked for, if anything."""
+
+    def __init__(self, message: str, answer: Answer, *, stderr: str = "") -> None:
+        super().__init__(message, stderr=stderr)
+        self.answer = answer
 
 
 class ClientUnavailable(ClientFailure):

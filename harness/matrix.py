@@ -29,7 +29,7 @@ from harness.expectations.universe import pattern_exists
 from harness.judge import Judge, explained
 from harness.patience import START, Patience
 from harness.patterns import matches
-from harness.plugin import CLIENT_START, DEADLINE, EXAMPLES, SEED
+from harness.plugin import CLIENT_START, DEADLINE, EXAMPLES, SEED, option
 from harness.requirements import Requirement, load_requirements
 from harness.targets import LiveServers
 from harness.usage import (
@@ -179,32 +179,32 @@ class Matrix:
             pytest.UsageError: one of them makes no sense.
         """
         try:
-            releases = parse_releases(config.getoption("--lmcache"))
-            targets = parse_targets(config.getoption("--target"))
+            releases = parse_releases(option(config, "lmcache"))
+            targets = parse_targets(option(config, "target"))
             live = LiveServers(
-                runtime=parse_runtime(config.getoption("--runtime")),
-                address=parse_address(config.getoption("--live"), releases, targets),
+                runtime=parse_runtime(option(config, "runtime")),
+                address=parse_address(option(config, "live"), releases, targets),
             )
-            examples, deadline = parse_effort(config.getoption("--examples"), config.getoption("--deadline"))
-            seed = parse_seed(config.getoption("--seed"))
-            start, memory = parse_limits(config.getoption("--client-start"), config.getoption("--client-memory"))
-            listed = config.getoption("--expectations")
+            examples, deadline = parse_effort(option(config, "examples"), option(config, "deadline"))
+            seed = parse_seed(option(config, "seed"))
+            start, memory = parse_limits(option(config, "client-start"), option(config, "client-memory"))
+            listed = option(config, "expectations")
             book = Book(read_expectations(Path(listed))) if listed is not None else None
         except UsageError as error:
             raise pytest.UsageError(str(error)) from None
-        results = config.getoption("--results")
+        results = option(config, "results")
         return cls(
             patience=Patience(deadline, start),
-            spec=config.getoption("--client"),
+            spec=option(config, "client"),
             releases=releases,
             targets=targets,
-            only=config.getoption("--only"),
+            only=option(config, "only"),
             live=live,
             results=Path(results) if results else None,
             book=book,
             examples=examples,
             seed=seed,
-            properties=config.getoption("--properties"),
+            properties=option(config, "properties"),
             budget=Budget(start=start, call=deadline, memory=memory),
         )
 

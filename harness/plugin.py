@@ -5,7 +5,8 @@ Loaded by pytest wherever this package is installed, so importing it must cost n
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterator
+from collections.abc import Callable, Generator, Iterator
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 import pytest
@@ -13,20 +14,21 @@ import pytest
 from wire.numerals import read_decimal, read_integer
 
 if TYPE_CHECKING:
-    from fixturegen.corpus import Corpus
-    from harness.case import CaseSpec, Cell
-    from harness.examples import Examples
-    from harness.judge import Judge
+    from harness.fixtures import LmMock, LmVector, LmVectors
     from harness.matrix import Matrix
-    from harness.subject import Subject
-    from harness.targets import Server
-    from harness.values import Keys
     from wire.lm.profile import LmProfile
-    from wire.release import Release
 
 MATRIX: Final = pytest.StashKey["Matrix"]()
 ERROR: Final = pytest.StashKey[BaseException]()
 SECONDS: Final = pytest.StashKey[float]()
+
+LONG: Final = "lm-"
+"""What every option of ours may be spelled with, so that it is ours whatever other plugins a project has."""
+THEIRS: Final = "lmconform_theirs"
+"""Where the options are noted that were given and went to somebody else; xdist hands it on to its workers."""
+CASES: Final = Path(__file__).resolve().parent.parent / "cases"
+"""Beside this package, in the source tree and where it is installed; named by path because imports point down only."""
+_OUR_PARAMETERS: Final = frozenset({"lm_release", "lm_profile", "lm_mock", "lm_vectors", "lm_vector"})
 
 EXAMPLES: Final = 40
 SEED: Final = 0
@@ -51,12 +53,18 @@ _DEFAULTS: Final[dict[str, Any]] = {
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """Options of a run; ``lmconform run`` passes the same ones on."""
+    """Options of a run, under names that no other plugin has; ``lmconform run`` passes the short ones on."""
     group = parser.getgroup("lmconform", "LMCache conformance")
 
     def add(name: str, text: str, **more: Any) -> None:
-        group.addoption(f"--{name}", default=_DEFAULTS[name], help=text, **more)
+        group.addoption(f"--{LONG}{name}", dest=_place_of(name), default=_DEFAULTS[name], help=text, **more)
 
+    _declare(add)
+    parser.addini("lm_release", "releases of lmcache that the fixtures lm_* speak (default: the newest captured)", type="args")
+
+
+def _declare(add: Callable[..., None]) -> None:
+    """Tell ``add`` each option: its name without dashes, what it is for, and what else argparse takes."""
     add("client", "the client under test (default: reference)")
     add("lmcache", "releases of lmcache, separated by commas (default: all in the corpus)")
     add("target", "any of fixtures,mock,live (default: fixtures,mock)")
@@ -83,14 +91,77 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     add("client-memory", "bytes that a client may hold, such as 4GiB", metavar="BYTES")
 
 
+def _place_of(name: str) -> str:
+    """Where the value of an option is kept: a name that no other plugin uses for its own option of the same spelling."""
+    return f"lmconform_{name.replace('-', '_')}"
+
+
+def option(config: pytest.Config, name: str) -> Any:
+    """The value of an option of ours, however it was spelled."""
+    return config.getoption(_place_of(name))
+
+
+@pytest.hookimpl(wrapper=True, tryfirst=True)
+def pytest_load_initial_conftests(
+    early_config: pytest.Config, parser: pytest.Parser, args: list[str]
+) -> Generator[None, object, object]:
+    """Add the short names (``--client`` for ``--lm-client``), once the project at hand has taken those that it wants itself."""
+    result = yield
+    group = parser.getgroup("lmconform")
+    taken = _taken_names(parser)
+
+    def add(name: str, _: str, **more: Any) -> None:
+        if name not in taken:
+            text = f"the same as --{LONG}{name}"
+            group.addoption(f"--{name}", dest=_place_of(name), default=_DEFAULTS[name], help=text, **more)
+
+    _declare(add)
+    theirs = [f"--{name}" for name in taken if any(word.partition("=")[0] == f"--{name}" for word in args)]
+    if theirs:
+        setattr(early_config.option, THEIRS, theirs)
+    return result
+
+
+def _taken_names(parser: pytest.Parser) -> list[str]:
+    """The short names that another plugin or a conftest has an option for."""
+
+    def unknown(*names: str) -> bool:
+        words = [f"--{name}" for name in names]
+        try:
+            return set(words) <= set(parser.parse_known_and_unknown_args(words)[1])
+        except pytest.UsageError:
+            return False
+
+    return [] if unknown(*_DEFAULTS) else [name for name in _DEFAULTS if not unknown(name)]
+
+
+def require_ours(config: pytest.Config) -> None:
+    """Refuse to judge with options that went to somebody else.
+
+    Raises:
+        pytest.UsageError: a short name was used on the command line that another plugin of the project has taken.
+    """
+    theirs = getattr(config.option, THEIRS, [])
+    if theirs:
+        instead = ", ".join(f"--{LONG}{name.removeprefix('--')}" for name in theirs)
+        raise pytest.UsageError(
+            f"{', '.join(theirs)} went to another plugin or a conftest.py of this project, which has an option of that name; "
+            f"for the cases write {instead}"
+        )
+
+
 def pytest_configure(config: pytest.Config) -> None:
     """Declare the marker that cases carry."""
     config.addinivalue_line("markers", "conformance: a case of the LMCache conformance matrix")
+    config.addinivalue_line("markers", "lm_release(*releases): the releases of lmcache that the fixtures lm_* of a test speak")
+    config.addinivalue_line(
+        "markers", "lm_vectors(operation, refused=False): run a test once for each captured vector, in its fixture lm_vector"
+    )
 
 
 def pytest_sessionstart(session: pytest.Session) -> None:
     """With xdist the process that sees the whole run collects nothing: it opens the results file at the first record."""
-    if session.config.getoption("results") is not None and session.config.pluginmanager.has_plugin("dsession"):
+    if option(session.config, "results") is not None and session.config.pluginmanager.has_plugin("dsession"):
         from harness.matrix import collectors
 
         collectors.before_first = lambda: _begin(session.config)
@@ -99,13 +170,29 @@ def pytest_sessionstart(session: pytest.Session) -> None:
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection(session: pytest.Session) -> None:
     """Refuse options that make no sense once, before cases are made of them."""
-    if any(session.config.getoption(f"--{name}") != default for name, default in _DEFAULTS.items()):
+    if _cases_are_named(session.config):
+        require_ours(session.config)
+    if any(option(session.config, name) != default for name, default in _DEFAULTS.items()):
         matrix_of(session.config)
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collectstart(collector: pytest.Collector) -> None:
+    """Give the modules of cases their fixtures, nearer to them than anything of the same name in a project or another plugin."""
+    if isinstance(collector, pytest.Module) and collector.path.is_relative_to(CASES):
+        from harness import case_fixtures
+
+        for name in case_fixtures.NAMES:
+            setattr(collector.obj, name, getattr(case_fixtures, name))
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     """Give a case every release, target and variant that is selected."""
     if not hasattr(metafunc.function, "lmconform_case"):
+        if not _OUR_PARAMETERS.isdisjoint(metafunc.fixturenames):
+            from harness.fixtures import parametrize
+
+            parametrize(metafunc)
         return
     from harness.case import cells, spec_of
 
@@ -199,97 +286,57 @@ def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> None:
 
 
 @pytest.fixture
-def release(cell: Cell) -> Release:
-    """The release of lmcache that is spoken."""
-    return cell.release
+def lm_release(request: pytest.FixtureRequest) -> str:
+    """The release of lmcache that the other fixtures ``lm_*`` speak: of the marker, the ini file, or the newest captured."""
+    from harness.fixtures import releases_of
+
+    return releases_of(request.config, request.node)[0]
 
 
 @pytest.fixture
-def profile(cell: Cell) -> LmProfile:
+def lm_profile(lm_release: str) -> LmProfile:
     """What the release means on the ``lm://`` wire."""
     from wire.lm.profile import lm_profile
+    from wire.release import Release
 
-    return lm_profile(cell.release)
-
-
-@pytest.fixture
-def corpus(cell: Cell) -> Corpus:
-    """The captures of the release."""
-    from fixturegen.corpus import load_corpus
-
-    return load_corpus(cell.release)
+    return lm_profile(Release.parse(lm_release))
 
 
 @pytest.fixture
-def vector(cell: Cell) -> Any:
-    """The value of the variant: a vector, a transcript or a parameter."""
-    assert cell.variant is not None
-    return cell.variant.value
+def lm_mock(lm_release: str) -> Iterator[LmMock]:
+    """A mock server of the release on a free port of loopback, with an empty store; it ends with the test."""
+    from harness.fixtures import LmMock
+
+    with LmMock(lm_release) as mock:
+        yield mock
 
 
 @pytest.fixture
-def judge(request: pytest.FixtureRequest, cell: Cell) -> Judge:
-    """Compares and explains."""
-    return matrix_of(request.config).judge(cell, _spec(request))
+def lm_vectors(lm_release: str) -> LmVectors:
+    """The captured vectors of the release, by operation."""
+    from harness.fixtures import LmVectors
+
+    return LmVectors(lm_release)
 
 
 @pytest.fixture
-def keys(cell: Cell) -> Keys:
-    """Makes keys that no other test uses."""
-    from harness.values import Keys
-
-    return Keys(cell.release)
-
-
-@pytest.fixture
-def client(request: pytest.FixtureRequest, cell: Cell, judge: Judge) -> Iterator[Subject]:
-    """The client under test, which declares what the case needs; connections that the case opened are closed afterwards."""
-    from harness.subject import Subject, require
-
-    matrix = matrix_of(request.config)
-    session = matrix.session()
-    require(session, cell, _spec(request))
-    session.require(_spec(request).needs)
-    session.mark()
-    subject = Subject(session, cell, judge, matrix.budget)
-    yield subject
-    subject.release_connections()
+def lm_vector(request: pytest.FixtureRequest) -> LmVector:
+    """One captured vector; the test carries ``@pytest.mark.lm_vectors(operation)`` and runs once for each."""
+    pytest.fail(
+        f"{request.node.nodeid} uses lm_vector and does not say of which operation; "
+        'put @pytest.mark.lm_vectors("encode_request") above it, and choose releases by @pytest.mark.lm_release',
+        pytrace=False,
+    )
 
 
-@pytest.fixture
-def another_client(request: pytest.FixtureRequest, cell: Cell, judge: Judge) -> Iterator[Subject]:
-    """A second instance of the client under test: a program runs once more, a class of Python is made once more."""
-    yield from _companion(request, cell, judge, own_process=False)
-
-
-@pytest.fixture
-def fresh_client(request: pytest.FixtureRequest, cell: Cell, judge: Judge) -> Iterator[Subject]:
-    """A second instance of the client under test, in a process of its own, which the cases of a worker share."""
-    yield from _companion(request, cell, judge, own_process=True)
-
-
-@pytest.fixture
-def server(request: pytest.FixtureRequest, cell: Cell) -> Iterator[Server]:
-    """The server of the target: a mock with an empty store, or the live server of the release."""
-    from harness.targets import mock_server
-
-    if cell.target == "live":
-        yield matrix_of(request.config).live.get(cell.release)
-    else:
-        with mock_server(cell.release) as mock:
-            yield mock
-
-
-@pytest.fixture
-def examples(request: pytest.FixtureRequest, cell: Cell) -> Examples:
-    """How properties are tried: as many examples as were asked for, of the seed of the run."""
-    return matrix_of(request.config).examples_of(request.function.__name__, cell)
+def _cases_are_named(config: pytest.Config) -> bool:
+    """Whether the command line asks for cases, as far as can be seen before collecting."""
+    words = [word.partition("::")[0] for word in config.args]
+    return any(word.partition(".")[0] == CASES.name or Path(word).is_relative_to(CASES) for word in words)
 
 
 def _whole(config: pytest.Config, cases: list[pytest.Item]) -> bool:
     """Whether every case there is was collected: no path, keyword or marker left one out."""
-    from harness.bare_pytest import CASES
-
     chosen = any(config.getoption(name, None) for name in ("keyword", "markexpr", "deselect", "lf"))
     return not chosen and {item.path for item in cases} >= set(CASES.rglob("test_*.py"))
 
@@ -319,26 +366,6 @@ def _begin(config: pytest.Config) -> None:
         raise pytest.UsageError(str(error)) from None
 
 
-def _companion(request: pytest.FixtureRequest, cell: Cell, judge: Judge, *, own_process: bool) -> Iterator[Subject]:
-    from harness.subject import Subject, require
-
-    matrix = matrix_of(request.config)
-    require(matrix.session(), cell, _spec(request))
-    session = matrix.companion(own_process=own_process)
-    session.mark()
-    subject = Subject(session, cell, judge, matrix.budget)
-    yield subject
-    subject.release_connections()
-
-
-def _spec(request: pytest.FixtureRequest) -> CaseSpec:
-    from harness.case import spec_of
-
-    found = spec_of(request.function)
-    assert found is not None
-    return found
-
-
 def _place(item: pytest.Item) -> int:
     if item.get_closest_marker("conformance") is None:
         return 0
@@ -352,5 +379,6 @@ def matrix_of(config: pytest.Config) -> Matrix:
     if MATRIX not in config.stash:
         from harness.matrix import Matrix
 
+        require_ours(config)
         config.stash[MATRIX] = Matrix.from_config(config)
     return config.stash[MATRIX]

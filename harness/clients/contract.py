@@ -168,10 +168,11 @@ def _violation(error: ValidationError, root: str) -> ContractViolation:
 
 
 def _type_text(wanted: str | list[str], schema: Mapping[str, Any]) -> str:
-    if "description" in schema:
-        return str(schema["description"])
     names = [wanted] if isinstance(wanted, str) else wanted
-    return " or ".join(name if name == "null" else f"an {name}" if name[0] in "aio" else f"a {name}" for name in names)
+    types = " or ".join(name if name == "null" else f"an {name}" if name[0] in "aio" else f"a {name}" for name in names)
+    described = str(schema.get("description", types))
+    # Such a description says what the value is for, which is of no use to someone who got the type wrong.
+    return types if described.startswith(f"{types}, ") else described
 
 
 def _is_bytes(value: object) -> bool:

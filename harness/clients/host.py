@@ -55,16 +55,22 @@ class Host:
     def serve(self, requests: IO[bytes], answers: IO[bytes]) -> int:
         """Answer until ``bye`` or the end of input; the exit status."""
         while line := requests.readline(LINE_LIMIT + 1):
-            request = json.loads(line)
+            request = self.read(line)
             if self._concurrent and request["op"] not in {"hello", "bye"}:
                 threading.Thread(target=self._serve_beside, args=(request, answers), daemon=True).start()
                 continue
-            self._serve_one(request, answers)
+            self.serve_one(request, answers)
             if request["op"] == "bye":
                 return 0
         return 0
 
-    def _serve_one(self, request: dict[str, Any], answers: IO[bytes]) -> None:
+    def read(self, line: bytes) -> dict[str, Any]:
+        """The request of a line."""
+        request: dict[str, Any] = json.loads(line)
+        return request
+
+    def serve_one(self, request: dict[str, Any], answers: IO[bytes]) -> None:
+        """Answer a request."""
         op = request["op"]
         answer = self.answer(op, request.get("args", {}))
         if op == "hello" and isinstance(answer, Ok) and isinstance(answer.values, Mapping):
@@ -77,7 +83,7 @@ class Host:
     def _serve_beside(self, request: dict[str, Any], answers: IO[bytes]) -> None:
         """Serve in a thread; what would end the process in its main thread ends it here too."""
         try:
-            self._serve_one(request, answers)
+            self.serve_one(request, answers)
         except BaseException as ended:  # noqa: BLE001  # SystemExit included
             os._exit(_exit_status(ended))
 

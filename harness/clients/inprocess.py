@@ -152,6 +152,9 @@ class InProcessSession(ClientSession):
             raise ClientCrash(f"{what}: the client ended its process: {describe(error)}") from error
         return result  # type: ignore[return-value]  # what this very piece of work returned
 
+    def _discard(self) -> None:
+        self._abandon()
+
     def _abandon(self) -> None:
         if self._worker is not None:
             self._worker.dismiss()

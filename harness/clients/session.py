@@ -18,6 +18,7 @@ from harness.client import (
     Call,
     ClientFailure,
     Description,
+    HelloDeclined,
     Ok,
     Unsupported,
 )
@@ -39,6 +40,8 @@ class ClientSession(ABC):
         """How often a client was started; a step means that connections and other state of the one before are gone."""
         self.leftovers = 0
         """Files that the client received and did not delete."""
+        self.protocol = PROTOCOL_VERSION
+        """The version of the contract that ``hello`` asks for."""
         self._sent: object = None
         self._received: object = None
         self.exit_status: int | None = None
@@ -146,18 +149,38 @@ class ClientSession(ABC):
             raise
         self.patience.answered(what)
 
-    @staticmethod
-    def _hello(scratch: str) -> dict[str, Any]:
-        return {"protocol": PROTOCOL_VERSION, "scratch": scratch}
+    def start_afresh(self) -> None:
+        """End the client, if it runs, and start another one.
+
+        Raises:
+            ClientFailure: it does not start, or fails at ``hello``; then the next call starts one.
+        """
+        self._discard()
+        self._start_again()
+
+    @abstractmethod
+    def _discard(self) -> None: ...
+
+    def _hello(self, scratch: str) -> dict[str, Any]:
+        return {"protocol": self.protocol, "scratch": scratch}
 
     def _introduce(self, answer: Answer) -> None:
         """Take the answer to ``hello``."""
         if not isinstance(answer, Ok):
-            raise AdapterFault(
-                f"hello must be answered ok, with name, version, language, operations and releases; got {answer}",
+            raise HelloDeclined(
+                f"hello must be answered ok, with name, version, language, operations and releases; got {answer}\n"
+                f"  line received: {self.last_received}",
+                answer,
                 stderr=self.stderr,
             )
         values = answer.values
+        speaks = values.get("protocol", 1)
+        if speaks > self.protocol:
+            raise AdapterFault(
+                f"hello: protocol: expected at most {self.protocol}, which was asked for, got {speaks}\n"
+                f"  line received: {self.last_received}",
+                stderr=self.stderr,
+            )
         self.description = Description(
             name=values["name"],
             version=values["version"],
@@ -166,6 +189,7 @@ class ClientSession(ABC):
             releases=tuple(values["releases"]),
             issues=values.get("issues"),
             concurrent=values.get("concurrent", False),
+            protocol=speaks,
         )
 
     def _note(self, sent: object, received: object = None) -> None:

@@ -13,7 +13,7 @@ from harness.clients.dispatch import REFERENCE, load_factory
 from harness.clients.host import UNAVAILABLE
 from harness.clients.inprocess import InProcessSession
 from harness.clients.session import ClientSession
-from harness.clients.stdio import StdioSession
+from harness.clients.stdio import Listener, StdioSession
 from harness.interpreter import program
 from harness.supervise import exit_text
 
@@ -22,9 +22,16 @@ _LATER: Final = ("docker", "lmcache")
 
 
 def open_client(
-    spec: str, *, budget: Budget | None = None, scratch_parent: Path | None = None, apart: bool = False
+    spec: str,
+    *,
+    budget: Budget | None = None,
+    scratch_parent: Path | None = None,
+    apart: bool = False,
+    listen: Listener | None = None,
 ) -> ClientSession:
     """A running client; ``apart`` gives a Python client a process of its own, so that it takes nothing along when it dies.
+
+    ``listen`` hears each line, of a client that speaks in lines.
 
     Raises:
         ClientUnavailable: the specification is wrong or the client cannot be started; the message is one sentence for the user.
@@ -36,10 +43,10 @@ def open_client(
     if runs_inside(spec):
         place = _place(kind, rest)
         if apart:
-            return _hosted(place, budget, scratch_parent)
+            return _hosted(place, budget, scratch_parent, listen)
         return InProcessSession(load_factory(place), budget=budget, scratch_parent=scratch_parent)
     if kind == "stdio":
-        return StdioSession(parse_command(rest), budget=budget, scratch_parent=scratch_parent)
+        return StdioSession(parse_command(rest), budget=budget, scratch_parent=scratch_parent, listen=listen)
     raise ClientUnavailable(f"{spec!r} is no client specification; write one of: {_FORMS}{_suggestion(spec)}")
 
 
@@ -63,9 +70,10 @@ def _place(kind: str, rest: str) -> str:
     return rest if kind == "python" else REFERENCE
 
 
-def _hosted(place: str, budget: Budget | None, scratch_parent: Path | None) -> ClientSession:
+def _hosted(place: str, budget: Budget | None, scratch_parent: Path | None, listen: Listener | None) -> ClientSession:
     try:
-        return StdioSession(program("harness.clients.host", [place]), budget=budget, scratch_parent=scratch_parent)
+        command = program("harness.clients.host", [place])
+        return StdioSession(command, budget=budget, scratch_parent=scratch_parent, listen=listen)
     except ClientCrash as crash:
         if exit_text(UNAVAILABLE) in str(crash):
             raise ClientUnavailable(crash.stderr.strip()) from None

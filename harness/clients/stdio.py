@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal
 
 from harness.client import (
     AdapterFault,
@@ -29,6 +29,13 @@ from harness.clients.scratch import Scratch, ScratchLost
 from harness.clients.session import ClientSession
 from harness.supervise import LineTooLong, PipeClosed, ProcessEnded, SupervisedProcess, Tail, TooMuchMemory
 
+Listener = Callable[[Literal["->", "<-"], bytes], None]
+"""Hears each line of a conversation: to the client, and from it."""
+
+
+def _deaf(direction: Literal["->", "<-"], line: bytes) -> None:
+    del direction, line
+
 
 class StdioSession(ClientSession):
     """A session over an adapter program, started again by the next call after it hung, died or broke the contract."""
@@ -43,8 +50,10 @@ class StdioSession(ClientSession):
         scratch_parent: Path | None = None,
         cwd: Path | None = None,
         env: Mapping[str, str] | None = None,
+        listen: Listener | None = None,
     ) -> None:
         super().__init__(budget or Budget())
+        self._listen: Listener = listen or _deaf
         self._command = tuple(command)
         self._cwd = cwd or Path.cwd()
         self._env = env
@@ -128,6 +137,8 @@ class StdioSession(ClientSession):
         except ScratchLost as problem:
             raise self._failure(flight.missing(), problem, deadline) from None
         self._note(b"".join(lines))
+        for line in lines:
+            self._listen("->", line)
         try:
             self._refuse_unasked(process, before=flight.missing())
             fly(process, lines, flight, self._read_one, time.monotonic() + deadline)
@@ -143,6 +154,7 @@ class StdioSession(ClientSession):
 
     def _read_one(self, line: bytes, waiting: Mapping[int, str]) -> tuple[int, Answer]:
         self._note(self._sent, line)
+        self._listen("<-", line)
         return read_one_answer(line, waiting, scratch=self._scratch.path)
 
     def _ask(self, op: str, args: Mapping[str, Any], deadline: float) -> Answer:
@@ -154,11 +166,13 @@ class StdioSession(ClientSession):
         except ScratchLost as problem:
             raise self._failure(op, problem, deadline) from None
         self._note(line)
+        self._listen("->", line)
         try:
             self._refuse_unasked(self._process, before=op)
             self._process.send(line, until)
             received = self._process.receive(until)
             self._note(line, received)
+            self._listen("<-", received)
             answer = read_answer(received, request_id=self._last_id, op=op, scratch=self._scratch.path)
             self._refuse_unasked(self._process, before="the next request")
             self._scratch.require_in_place()

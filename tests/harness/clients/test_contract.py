@@ -18,7 +18,7 @@ ROWS = dict(re.findall(r"^\| `(\w+)` \| (.+)\|$", PAGE, re.MULTILINE))
 SIDES = [(op, side) for op in (*ALWAYS, *OPERATIONS) for side in ("args", "ok")]
 
 
-@pytest.mark.parametrize("path", sorted(DIRECTORY.iterdir()), ids=lambda path: path.name)
+@pytest.mark.parametrize("path", sorted(DIRECTORY.glob("*.schema.json")), ids=lambda path: path.name)
 def test_each_file_is_a_schema(path):
     Draft202012Validator.check_schema(json.loads(path.read_text()))
 

@@ -1,0 +1,127 @@
+"""The fixtures of cases. The plugin puts them into each module of cases, so that those of a project do not take their place."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, Final
+
+import pytest
+
+from fixturegen.corpus import Corpus, load_corpus
+from harness.case import CaseSpec, Cell, spec_of
+from harness.examples import Examples
+from harness.judge import Judge
+from harness.plugin import matrix_of
+from harness.subject import Subject, require
+from harness.targets import Server, mock_server
+from harness.values import Keys
+from wire.lm.profile import LmProfile, lm_profile
+from wire.release import Release
+
+NAMES: Final = (
+    "another_client",
+    "client",
+    "corpus",
+    "examples",
+    "fresh_client",
+    "judge",
+    "keys",
+    "profile",
+    "release",
+    "server",
+    "vector",
+)
+
+
+@pytest.fixture
+def release(cell: Cell) -> Release:
+    """The release of lmcache that is spoken."""
+    return cell.release
+
+
+@pytest.fixture
+def profile(cell: Cell) -> LmProfile:
+    """What the release means on the ``lm://`` wire."""
+    return lm_profile(cell.release)
+
+
+@pytest.fixture
+def corpus(cell: Cell) -> Corpus:
+    """The captures of the release."""
+    return load_corpus(cell.release)
+
+
+@pytest.fixture
+def vector(cell: Cell) -> Any:
+    """The value of the variant: a vector, a transcript or a parameter."""
+    assert cell.variant is not None
+    return cell.variant.value
+
+
+@pytest.fixture
+def judge(request: pytest.FixtureRequest, cell: Cell) -> Judge:
+    """Compares and explains."""
+    return matrix_of(request.config).judge(cell, _spec(request))
+
+
+@pytest.fixture
+def keys(cell: Cell) -> Keys:
+    """Makes keys that no other test uses."""
+    return Keys(cell.release)
+
+
+@pytest.fixture
+def client(request: pytest.FixtureRequest, cell: Cell, judge: Judge) -> Iterator[Subject]:
+    """The client under test, which declares what the case needs; connections that the case opened are closed afterwards."""
+    matrix = matrix_of(request.config)
+    session = matrix.session()
+    require(session, cell, _spec(request))
+    session.require(_spec(request).needs)
+    session.mark()
+    subject = Subject(session, cell, judge, matrix.budget)
+    yield subject
+    subject.release_connections()
+
+
+@pytest.fixture
+def another_client(request: pytest.FixtureRequest, cell: Cell, judge: Judge) -> Iterator[Subject]:
+    """A second instance of the client under test: a program runs once more, a class of Python is made once more."""
+    yield from _companion(request, cell, judge, own_process=False)
+
+
+@pytest.fixture
+def fresh_client(request: pytest.FixtureRequest, cell: Cell, judge: Judge) -> Iterator[Subject]:
+    """A second instance of the client under test, in a process of its own, which the cases of a worker share."""
+    yield from _companion(request, cell, judge, own_process=True)
+
+
+@pytest.fixture
+def server(request: pytest.FixtureRequest, cell: Cell) -> Iterator[Server]:
+    """The server of the target: a mock with an empty store, or the live server of the release."""
+    if cell.target == "live":
+        yield matrix_of(request.config).live.get(cell.release)
+    else:
+        with mock_server(cell.release) as mock:
+            yield mock
+
+
+@pytest.fixture
+def examples(request: pytest.FixtureRequest, cell: Cell) -> Examples:
+    """How properties are tried: as many examples as were asked for, of the seed of the run."""
+    return matrix_of(request.config).examples_of(request.function.__name__, cell)
+
+
+def _companion(request: pytest.FixtureRequest, cell: Cell, judge: Judge, *, own_process: bool) -> Iterator[Subject]:
+    matrix = matrix_of(request.config)
+    require(matrix.session(), cell, _spec(request))
+    session = matrix.companion(own_process=own_process)
+    session.mark()
+    subject = Subject(session, cell, judge, matrix.budget)
+    yield subject
+    subject.release_connections()
+
+
+def _spec(request: pytest.FixtureRequest) -> CaseSpec:
+    found = spec_of(request.function)
+    assert found is not None
+    return found
