@@ -32,7 +32,7 @@ _HEAD: Final = ("requirement", "level", "releases", "sentence", "cases")
 def page() -> str:
     """The whole page."""
     requirements = load_requirements()
-    citing = _citing()
+    citing = citing_cases()
     names = {name for found in citing.values() for name in found}
     parts = [_INTRODUCTION.format(count=len(requirements), cases=len(names))]
     for document in dict.fromkeys(one.document for one in requirements.values()):
@@ -55,8 +55,8 @@ def _rows(requirements: Sequence[Requirement], citing: Mapping[str, Sequence[str
         )
 
 
-def _citing() -> Mapping[str, list[str]]:
-    """The names of the cases that cite a requirement."""
+def citing_cases() -> Mapping[str, list[str]]:
+    """The names of the cases that cite each requirement."""
     found: dict[str, list[str]] = defaultdict(list)
     for module in pkgutil.walk_packages(cases.__path__, "cases."):
         if module.name.rpartition(".")[2].startswith("test_"):

@@ -1,5 +1,7 @@
 """Commands that pages show: each exists, with the options that it is given."""
 
+import fnmatch
+import itertools
 import re
 import shlex
 
@@ -7,8 +9,11 @@ import pytest
 import typer
 
 from docs.generator.links import ROOT, pages
+from docs.generator.requirements import citing_cases
 from harness.cli.app import app
+from mockserver.faults import parse_plan
 
+CASES = sorted({name for names in citing_cases().values() for name in names})
 COMMANDS = typer.main.get_command(app).commands
 LINE = re.compile(r"^(?: {4}|\$ )(?:[A-Z_]+=\S+ )*(?:\./)?lmconform ([^#\n]*)", re.MULTILINE)
 INLINE = re.compile(r"`(?:\./)?lmconform ([a-z][^`\n]*)`")
@@ -38,3 +43,21 @@ def test_a_command_and_its_options_exist(shown):
     assert name in COMMANDS
     given = {word.strip("[]").partition("=")[0] for word in words if re.match(r"\[?-", word)}
     assert given - options(name) == set()
+
+
+def values_of(option, *names):
+    """What an option is given on the pages, in commands of these names; not where a page shows its form, as ``NAME[...]``."""
+    for parameter in SHOWN:
+        name, *words = shlex.split(parameter.values[0]) or [""]
+        if name in names:
+            yield from (value for word, value in itertools.pairwise(words) if word == option and not value.startswith("NAME"))
+
+
+@pytest.mark.parametrize("pattern", sorted(set(values_of("--only", "run", "list", "mutants"))))
+def test_a_pattern_of_cases_means_some(pattern):
+    assert fnmatch.filter(CASES, pattern.partition("[")[0])
+
+
+@pytest.mark.parametrize("fault", sorted(set(values_of("--fault", "serve"))))
+def test_a_fault_is_understood(fault):
+    parse_plan([fault])
