@@ -20,7 +20,7 @@ from docs.generator.links import ROOT
 from docs.generator.tutorial import STEPS
 
 PICTURE: Final = ROOT / "docs" / "report.svg"
-COMMAND: Final = "./lmconform run --client 'stdio:./my-adapter' --lmcache 0.5.6 --only 'lm.request.*' --failures 1"
+COMMAND: Final = "./lmconform run --client 'stdio:./my-adapter' --lmcache 0.5.6 --only lm.request.encode --failures 1"
 WIDTH: Final = 100
 
 _CURSOR: Final = re.compile(r"\r|\x1b\[[?\d;]*[A-Za-ln-z]")

@@ -20,8 +20,9 @@ The tables below are made from [results-v1.schema.json](../../reports/schemas/re
 sketch of a file, with most members left out:
 
     {{"record": "header", "schema_version": 1, "releases": ["0.5.6"], "targets": ["fixtures", "mock"], ...}}
-    {{"record": "case", "id": "lm.segments.split-header[0.5.6-mock-10]", "verdict": "fail", ...}}
-    {{"record": "footer", "counts": {{"pass": 1076, "fail": 1}}, "exit_code": 1, "complete": true, ...}}
+    {{"record": "case", "id": "lm.segments.split-header[0.5.6-mock-1]", "verdict": "fail", "seconds": 0.308495, ...}}
+    ...
+    {{"record": "footer", "counts": {{"pass": 1, "fail": 35, "unsupported": 43, ...}}, "exit_code": 1, "complete": true, ...}}
 
 The other documents that commands write have schemas of their own: [compat](../../reports/schemas/compat-v1.schema.json),
 [drift](../../reports/schemas/drift-v1.schema.json) and [mutants](../../reports/schemas/mutants-v1.schema.json)."""
