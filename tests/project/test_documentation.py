@@ -107,3 +107,10 @@ def test_the_site_is_not_built_with_a_broken_link_or_anchor(tree, tmp_path):
     assert built.returncode == 1
     for target in ("nothing.md", "reference/faults.md#nothing", "../reports/nothing.json"):
         assert target in built.stderr
+
+
+def test_a_picture_fetches_nothing_from_elsewhere():
+    pictures = sorted((ROOT / "docs").rglob("*.svg"))
+    assert pictures
+    for picture in pictures:
+        assert set(re.findall(r"\w+://[^\"') ]+", picture.read_text())) == {"http://www.w3.org/2000/svg"}
