@@ -68,6 +68,8 @@ def source(step: int) -> str:
     return (STEPS / f"step{step}.py").read_text(encoding="utf-8")
 
 
+BUFFERED: Final = "PYTHONUNBUFFERED"
+"""What must not be set, since it hides that a program does not flush."""
 SURROUNDINGS: Final = {"LMCONFORM_COMMAND": "./lmconform", "COLUMNS": "80", "NO_COLOR": "1", "PYTHONPATH": str(ROOT)}
 """Variables of the environment that commands are run with."""
 
@@ -88,7 +90,7 @@ def printed(block: Shown, folder: Path) -> list[str]:
     """What the command of a block prints on standard output."""
     put_in_place(block, folder)
     command = block.command.replace("./lmconform ", f"'{sys.executable}' -m harness.cli.main ", 1)
-    environment = {**os.environ, **SURROUNDINGS}
+    environment = {name: value for name, value in {**os.environ, **SURROUNDINGS}.items() if name != BUFFERED}
     done = subprocess.run(
         ["sh", "-c", command], cwd=folder, env=environment, capture_output=True, text=True, timeout=300, check=False
     )

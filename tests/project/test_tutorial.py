@@ -5,12 +5,13 @@ import subprocess
 
 import pytest
 
-from docs.generator.tutorial import STEPS, SURROUNDINGS, agree, compared, put_in_place, shown, source
+from docs.generator.tutorial import BUFFERED, STEPS, SURROUNDINGS, agree, compared, put_in_place, shown, source
 from harness.cli.main import main
 
 BLOCKS = list(shown())
 CODE = [block for block in BLOCKS if block.kind == "python"]
 COMMANDS = [block for block in BLOCKS if block.kind == "console"]
+ATTEMPTS = 3
 STEP_COUNT = len(list(STEPS.glob("step*.py")))
 
 
@@ -39,15 +40,20 @@ def folder(tmp_path_factory):
 def test_a_command_prints_what_the_page_shows(block, folder, monkeypatch, capfd):
     put_in_place(block, folder)
     monkeypatch.chdir(folder)
+    monkeypatch.delenv(BUFFERED, raising=False)
     for name, value in SURROUNDINGS.items():
         monkeypatch.setenv(name, value)
     command, *words = shlex.split(block.command)
-    if command == "./lmconform":
-        main(words)
-    else:
-        subprocess.run(["sh", "-c", block.command], check=True)
-    lines = compared(capfd.readouterr().out)
-    assert agree(block.output, lines), "\n".join(["write it anew with: .venv/bin/python -m docs.generator.tutorial", *lines])
+    # On a machine with much else to do, two segments may reach a client as one: then the page's first failure is none, this time.
+    for _ in range(ATTEMPTS):
+        if command == "./lmconform":
+            main(words)
+        else:
+            subprocess.run(["sh", "-c", block.command], check=True)
+        lines = compared(capfd.readouterr().out)
+        if agree(block.output, lines):
+            return
+    pytest.fail("\n".join(["write it anew with: .venv/bin/python -m docs.generator.tutorial", *lines]))
 
 
 @pytest.mark.parametrize(

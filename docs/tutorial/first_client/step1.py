@@ -15,4 +15,4 @@ def answer(op, args):
 
 for line in sys.stdin:
     asked = json.loads(line)
-    print(json.dumps({"id": asked["id"], **answer(asked["op"], asked["args"])}))
+    print(json.dumps({"id": asked["id"], **answer(asked["op"], asked["args"])}), flush=True)
