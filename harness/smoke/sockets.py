@@ -88,12 +88,12 @@ class _RoundTrip:
         self._expect("health", {"healthy": True}, "the mock answers HEALTH with success")
 
     def exist(self) -> None:
-        self._expect("exist", {"exists": False}, "nothing is stored under this key yet")
+        self._expect("exist", {"exists": False}, "ask the server: nothing is stored under this key yet")
 
     def get(self) -> None:
         answer = self._asker.ask("get", self._arguments("get"))
         if not isinstance(answer, Miss):
-            todo = "nothing is stored under this key yet: a get is answered miss"
+            todo = "ask the server: nothing is stored under this key yet, and a get is answered miss"
             raise self._asker.wrong(answer, self._asker.line(miss=True), todo)
         if "put" not in self._asker.declared:
             self._place()
