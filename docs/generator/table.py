@@ -1,0 +1,18 @@
+"""Tables in Markdown."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+
+def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    """A table; a cell may hold Markdown, but no line break."""
+    lines = [head, ["---"] * len(head), *rows]
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines).replace("| --- ", "|---").replace("--- |", "---|")
+
+
+def cell(text: str) -> str:
+    """Plain text as the content of a cell."""
+    for sign in "\\|*_<>[]`":
+        text = text.replace(sign, f"\\{sign}")
+    return " ".join(text.split())
