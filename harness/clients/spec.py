@@ -1,4 +1,4 @@
-"""Client specifications, as users write them: ``reference``, ``python:...``, ``stdio:...``, ``mutant:...``."""
+"""Client specifications, as users write them: ``reference``, ``python:...``, ``stdio:...``, ``lmcache:...``, ``mutant:...``."""
 
 from __future__ import annotations
 
@@ -12,13 +12,14 @@ from harness.client import Budget, ClientCrash, ClientUnavailable
 from harness.clients.dispatch import REFERENCE, load_factory
 from harness.clients.host import UNAVAILABLE
 from harness.clients.inprocess import InProcessSession
+from harness.clients.real import real_client
 from harness.clients.session import ClientSession
 from harness.clients.stdio import StdioSession
 from harness.interpreter import program
 from harness.supervise import exit_text
 
-_FORMS: Final = "reference, python:package.module:Class, stdio:COMMAND ..., mutant:NAME"
-_LATER: Final = ("docker", "lmcache")
+_FORMS: Final = "reference, python:package.module:Class, stdio:COMMAND ..., lmcache:RELEASE, mutant:NAME"
+_LATER: Final = ("docker",)
 
 
 def open_client(
@@ -29,6 +30,7 @@ def open_client(
     Raises:
         ClientUnavailable: the specification is wrong or the client cannot be started; the message is one sentence for the user.
         ClientFailure: it started, and failed at ``hello``.
+        EnvironmentUnavailable: the real lmcache was asked for, and its environment cannot be made.
     """
     kind, _, rest = spec.strip().partition(":")
     if kind in _LATER:
@@ -40,6 +42,9 @@ def open_client(
         return InProcessSession(load_factory(place), budget=budget, scratch_parent=scratch_parent)
     if kind == "stdio":
         return StdioSession(parse_command(rest), budget=budget, scratch_parent=scratch_parent)
+    if kind == "lmcache":
+        command, variables = real_client(rest)
+        return StdioSession(command, budget=budget, scratch_parent=scratch_parent, env=variables)
     raise ClientUnavailable(f"{spec!r} is no client specification; write one of: {_FORMS}{_suggestion(spec)}")
 
 
