@@ -1,7 +1,7 @@
 """lmcache's own memory: its ``LocalCPUBackend`` over its ``MixedMemoryAllocator``, as an engine has them.
 
 Pinned memory needs CUDA in releases before 0.3.7; there the pool is made of ordinary memory. The pool is smaller than lmcache's
-default of 5 GB, and larger than four of the largest values.
+default of 5 GB, and larger than two of the largest values.
 """
 
 import contextlib
@@ -13,7 +13,7 @@ import types
 import torch
 from lmcache.v1 import memory_management
 from lmcache.v1.config import LMCacheEngineConfig
-from lmcache.v1.memory_management import MemoryFormat, MemoryObjMetadata, TensorMemoryObj
+from lmcache.v1.memory_management import BytesBufferMemoryObj, MemoryFormat, MemoryObjMetadata, TensorMemoryObj
 from lmcache.v1.storage_backend.local_cpu_backend import LocalCPUBackend
 
 try:
@@ -21,7 +21,7 @@ try:
 except ImportError:
     from lmcache.config import LMCacheEngineMetadata as Metadata
 
-POOL = 320 << 20
+POOL = 160 << 20
 """Bytes."""
 ALLOCATOR = "MixedMemoryAllocator"
 ALLOCATOR_MODULES = ("lmcache.v1.memory_management", "lmcache.v1.memory_allocators.mixed_memory_allocator")
@@ -99,22 +99,22 @@ def plain_pointer(size, _flags=0):
 
 
 def filled(backend, fmt, dtype, shape, payload):
-    """A memory object with these bytes: from the pool, as an engine has it, or around them where the pool has no such format."""
+    """A memory object with these bytes: K/V from the pool, as an engine has it, other formats around memory of their own."""
+    fmt, shape = MemoryFormat[fmt], torch.Size(shape)
+    if fmt.name.startswith("BINARY"):
+        return BytesBufferMemoryObj(payload, about(fmt, dtype, shape, payload))
     try:
-        found = backend.memory_allocator.allocate(torch.Size(shape), dtype, MemoryFormat[fmt])
-    except ValueError:
+        found = backend.memory_allocator.allocate(shape, dtype, fmt)
+    except ValueError:  # not a format of the pool
         found = None
     if found is None:
-        found = around(payload, MemoryFormat[fmt], dtype, torch.Size(shape))
-    else:
-        memoryview(found.byte_array).cast("B")[:] = payload
+        raw = torch.frombuffer(bytearray(payload) or bytearray(1), dtype=torch.uint8)[: len(payload)]
+        return TensorMemoryObj(raw, about(fmt, dtype, shape, payload), None)
+    memoryview(found.byte_array).cast("B")[:] = payload
     return found
 
 
-def around(payload, fmt, dtype, shape):
-    """The same class of object that the pool gives, over memory of its own."""
-    raw = torch.frombuffer(bytearray(payload) or bytearray(1), dtype=torch.uint8)[: len(payload)]
+def about(fmt, dtype, shape, payload):
     values = {"shape": shape, "dtype": dtype, "address": 0, "phy_size": len(payload), "ref_count": 1, "fmt": fmt}
     names = {field.name for field in dataclasses.fields(MemoryObjMetadata)}
-    about = MemoryObjMetadata(**{name: value for name, value in values.items() if name in names})
-    return TensorMemoryObj(raw, about, None)
+    return MemoryObjMetadata(**{name: value for name, value in values.items() if name in names})
