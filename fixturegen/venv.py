@@ -33,7 +33,7 @@ No captured answer comes from them: packing that needs one of their functions do
 """
 
 CLIENT_VLLM = ("0.10.1", "0.28.0")
-"""Versions whose hash functions a client of the real lmcache may be asked for: those that give integers, and those that give digests."""
+"""Versions whose hash functions a client of the real lmcache offers where a capture has fetched them: integers, and digests."""
 
 STUBS_FOLDER = Path(__file__).resolve().parent / "stubs"
 """Comes first on the import path of a release that needs stubs; its ``sitecustomize.py`` reads `STUBS_VARIABLE`."""
@@ -108,7 +108,8 @@ class VenvEnvironment:
         Raises:
             EnvironmentUnavailable: the environment cannot be made.
         """
-        vllm = {version: [str(path) for path in import_paths(version, self._vllm, complete=False)] for version in CLIENT_VLLM}
+        there = {version: self._vllm.cached(version) for version in CLIENT_VLLM}
+        vllm = {version: [str(path) for path in paths] for version, paths in there.items() if paths is not None}
         own = {"LMCONFORM_LMCACHE": str(release), "LMCONFORM_VLLM": json.dumps(vllm), "LMCACHE_LOG_LEVEL": "WARNING"}
         return [str(self._python()), str(ADAPTER)], {**self._variables(release), **own}
 

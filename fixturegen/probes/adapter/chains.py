@@ -1,7 +1,7 @@
 """Chunk keys through the real ``ChunkedTokenDatabase``, with a hash function and a NONE_HASH that the caller names.
 
-In a deployment both come from the vLLM that lmcache finds beside it. Here NONE_HASH is set where lmcache keeps what it found there,
-and the hash function is that of a real vLLM, taken from its file: importing all of vLLM takes longer than most calls may.
+In a deployment both come from the vLLM that lmcache finds beside it. Here NONE_HASH is set where lmcache keeps what it found
+there, and the hash function is that of a real vLLM, taken from its file: importing all of vLLM takes longer than most calls may.
 """
 
 import ast

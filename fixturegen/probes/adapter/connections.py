@@ -1,7 +1,7 @@
 """Connected operations through the real ``LMCServerConnector``: one event loop for all connections, as an engine has it.
 
-``get`` hands out what lmcache hands out. Its caller cannot say what is expected, so the ``expect`` of the contract is not looked at.
-A failed connector stays as it is, since lmcache's own would.
+``get`` hands out what lmcache hands out. Its caller cannot say what is expected, so the ``expect`` of the contract is not looked
+at. A failed connector stays as it is, since lmcache's own would.
 """
 
 import asyncio

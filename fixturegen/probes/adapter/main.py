@@ -8,6 +8,7 @@ has to: values of the contract become real objects and back, None becomes a miss
 
 import json
 import os
+import platform
 import sys
 import threading
 from pathlib import Path
@@ -81,7 +82,7 @@ def hello(args):
     return {
         "name": "lmcache",
         "version": os.environ["LMCONFORM_LMCACHE"],
-        "language": "Python %d.%d" % sys.version_info[:2],
+        "language": f"Python {platform.python_version()}",
         "operations": [*pure.operations(), *connections.OPERATIONS],
         "releases": ["*"],
         "issues": "https://github.com/LMCache/LMCache/issues",
@@ -94,8 +95,8 @@ def state(_args):
     pages = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[1])
     return {
         "connections": connections.count(),
-        "file_descriptors": len(os.listdir("/proc/self/fd")) - 1,
-        "threads": len(os.listdir("/proc/self/task")),
+        "file_descriptors": sum(1 for _ in Path("/proc/self/fd").iterdir()) - 1,
+        "threads": sum(1 for _ in Path("/proc/self/task").iterdir()),
         "resident_bytes": pages * os.sysconf("SC_PAGE_SIZE"),
     }
 

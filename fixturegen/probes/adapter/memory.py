@@ -80,7 +80,11 @@ def ordinary_memory():
             yield
             return
         empty = torch.empty
-        replace(torch, "empty", lambda *args, pin_memory=False, **kwargs: empty(*args, **kwargs))
+
+        def unpinned(*args, **options):
+            return empty(*args, **{**options, "pin_memory": False})
+
+        replace(torch, "empty", unpinned)
         replace(torch.cuda, "cudart", lambda: types.SimpleNamespace(cudaHostRegister=lambda *_: 0))
         replace(torch.cuda, "Stream", lambda *_, **__: types.SimpleNamespace())
         ops = getattr(memory_management, "lmc_ops", None)

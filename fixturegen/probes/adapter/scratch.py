@@ -8,14 +8,14 @@ from pathlib import Path
 from outcomes import refused
 
 HEX_LIMIT = 64 * 1024
-FOLDER = Path()
 NUMBERS = itertools.count(1)
+
+place = {"folder": Path()}
 
 
 def enter(folder):
     """The directory that ``hello`` named."""
-    global FOLDER
-    FOLDER = Path(folder)
+    place["folder"] = Path(folder)
 
 
 def taken(value):
@@ -24,7 +24,7 @@ def taken(value):
         return bytes.fromhex(value["hex"])
     if not re.fullmatch(r"[A-Za-z0-9_.-]+", value["file"]):
         raise refused(f"{value['file']!r} is no file name")
-    path = FOLDER / value["file"]
+    path = place["folder"] / value["file"]
     data = path.read_bytes()
     path.unlink()
     return data
@@ -35,5 +35,5 @@ def left(data):
     if len(data) <= HEX_LIMIT:
         return {"hex": bytes(data).hex()}
     name = f"lmcache-{os.getpid()}-{next(NUMBERS)}"
-    (FOLDER / name).write_bytes(data)
+    (place["folder"] / name).write_bytes(data)
     return {"file": name, "length": len(data)}

@@ -7,9 +7,9 @@ every other backend; libraries that the pinned environment lacks become modules 
 import importlib.abc
 import importlib.machinery
 import importlib.util
-import os
 import sys
 import types
+from pathlib import Path
 
 ENTERED = ("lmcache.v1.cache_controller", "lmcache.v1.storage_backend", "lmcache.v1.storage_backend.connector")
 MISSING = ("redis", "zmq", "aiofile", "aiofiles", "httpx", "nvtx", "fastapi", "uvicorn")
@@ -23,7 +23,7 @@ def surround():
     for name in ENTERED:
         parent, _, leaf = name.rpartition(".")
         package = types.ModuleType(name)
-        package.__path__ = [os.path.join(folder, leaf) for folder in sys.modules[parent].__path__]
+        package.__path__ = [str(Path(folder) / leaf) for folder in sys.modules[parent].__path__]
         sys.modules[name] = package
         setattr(sys.modules[parent], leaf, package)
 
