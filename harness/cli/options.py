@@ -7,7 +7,11 @@ from typing import Annotated
 import typer
 
 Client = Annotated[
-    str, typer.Option("--client", help="The client under test: reference, python:MODULE:CLASS, or 'stdio:COMMAND ...'.")
+    str,
+    typer.Option(
+        "--client",
+        help="The client under test: reference, python:MODULE:CLASS, 'stdio:COMMAND ...', or lmcache:RELEASE for lmcache's own.",
+    ),
 ]
 Releases = Annotated[
     str, typer.Option("--lmcache", help="Releases of lmcache, separated by commas, or all that are in the corpus.")

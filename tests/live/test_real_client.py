@@ -35,13 +35,16 @@ def test_the_adapter_keeps_the_contract(pinned_release, release):
     assert [check for check in checks if not check.ok] == []
 
 
-@pytest.mark.parametrize("release", RELEASES)
-def test_what_the_client_of_a_release_fails_is_listed_and_nothing_else_is(pinned_release, release, tmp_path):
+@pytest.mark.parametrize(
+    ("release", "targets"),
+    [("0.3.1", "fixtures,mock"), ("0.3.12", "fixtures,mock"), ("0.5.6", "fixtures,mock,live")],
+)
+def test_what_the_client_of_a_release_fails_is_listed_and_nothing_else_is(pinned_release, release, targets, tmp_path):
     code = run_matrix(
         RunOptions(
             client=f"lmcache:{release}",
             lmcache=release,
-            target="fixtures,mock,live",
+            target=targets,
             only=SOME,
             expectations=Path("lmcache"),
             folder=tmp_path,
@@ -50,7 +53,7 @@ def test_what_the_client_of_a_release_fails_is_listed_and_nothing_else_is(pinned
     )
     results = read_results(tmp_path / "results.jsonl")
     assert code == ExitCode.CONFORMANT
-    assert set(results.counts) == {Verdict.PASS, Verdict.UNSUPPORTED, Verdict.KNOWN_FAILURE}
+    assert {case.verdict for case in results.cases} <= {Verdict.PASS, Verdict.UNSUPPORTED, Verdict.KNOWN_FAILURE}
     assert results.counts[Verdict.PASS] > 200
     assert results.counts[Verdict.KNOWN_FAILURE] >= 10
-    assert {case.target for case in results.cases} == {"fixtures", "mock", "live"}
+    assert {case.target for case in results.cases} == set(targets.split(","))
