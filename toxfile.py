@@ -1,7 +1,12 @@
-"""Environments of tox that run the matrix with real servers: ``live-RELEASE`` for every captured release, and ``live-all``."""
+"""Environments of tox for the real lmcache, one for every captured release and one for all.
+
+``live-RELEASE`` runs the matrix of the reference client with real servers, ``lmcache-RELEASE`` that of lmcache's own client,
+against the list of what it is known to fail.
+"""
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
@@ -10,16 +15,19 @@ from packaging.version import Version
 from tox.config.loader.memory import MemoryLoader
 from tox.plugin import impl
 
-CORPUS = Path(__file__).resolve().parent / "cases" / "corpus"
+ROOT = Path(__file__).resolve().parent
+CORPUS = ROOT / "cases" / "corpus"
 CAPTURED = sorted((path.parent.name for path in CORPUS.glob("*/manifest.json")), key=Version)
 CHOICES = {f"live-{releases}": releases for releases in ("all", *CAPTURED)}
 """Name of an environment to what ``--lmcache`` takes."""
+CLIENTS = {f"lmcache-{name}": releases for name, releases in (("all", CAPTURED), *((one, [one]) for one in CAPTURED))}
+"""Name of an environment to the releases whose client it judges, each as the release that it is."""
 
 
 @impl
 def tox_extend_envs() -> Iterable[str]:
     """Their names; ``tox.ini`` has no list of them."""
-    return tuple(CHOICES)
+    return (*CHOICES, *CLIENTS)
 
 
 @impl
@@ -33,3 +41,25 @@ def tox_add_core_config(core_conf: Any, state: Any) -> None:
             set_env={"LMCONFORM_LIVE": releases},
         )
         state.conf.memory_seed_loaders[name].append(loader)
+    for name, clients in CLIENTS.items():
+        loader = MemoryLoader(
+            base=["lmcache", "testenv"],
+            description=f"the matrix of lmcache's own client: {', '.join(clients)}",
+            commands=[_judge(release) for release in clients],
+        )
+        state.conf.memory_seed_loaders[name].append(loader)
+
+
+def _judge(release: str) -> str:
+    folder = ROOT / ".tox" / "results" / f"lmcache-{release}"
+    words = [
+        "--client",
+        f"lmcache:{release}",
+        "--lmcache",
+        release,
+        "--target",
+        "fixtures,mock,live",
+        "--expectations",
+        "lmcache",
+    ]
+    return shlex.join([str(ROOT / "lmconform"), "run", *words, "--out", str(folder)])

@@ -17,6 +17,9 @@ RUNTIMES: Final[tuple[RuntimeName, ...]] = ("venv", "docker")
 PROBES: Final = Path(__file__).resolve().parent / "probes"
 """Scripts for the pinned interpreter; they import the real lmcache and nothing of ours."""
 
+ADAPTER: Final = PROBES / "adapter" / "main.py"
+"""The program that answers the client protocol with the real lmcache, for the same interpreter."""
+
 SEED: Final = "0"
 """PYTHONHASHSEED of every interpreter that runs the real lmcache, unless a question is about another."""
 

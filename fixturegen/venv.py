@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from fixturegen.environment import BASE_REQUIREMENTS, LOCALHOST, PROBES, SEED, RuntimeName, ServerAddress
+from fixturegen.environment import ADAPTER, BASE_REQUIREMENTS, LOCALHOST, PROBES, SEED, RuntimeName, ServerAddress
 from fixturegen.errors import CaptureError, EnvironmentUnavailable
 from fixturegen.lock import locked
 from fixturegen.pip import pip
@@ -31,6 +31,9 @@ STUBS = RangeTable[tuple[str, ...]]("stub modules", ("0.3.1", ()), ("0.3.4", ("l
 
 No captured answer comes from them: packing that needs one of their functions does not find it, and is recorded as unavailable.
 """
+
+CLIENT_VLLM = ("0.10.1", "0.28.0")
+"""Versions whose hash functions a client of the real lmcache offers where a capture has fetched them: integers, and digests."""
 
 STUBS_FOLDER = Path(__file__).resolve().parent / "stubs"
 """Comes first on the import path of a release that needs stubs; its ``sitecustomize.py`` reads `STUBS_VARIABLE`."""
@@ -98,6 +101,17 @@ class VenvEnvironment:
         command = [str(self._python()), "-m", "lmcache.v1.server"]
         with running_server(release, command, self._variables(release), host=host) as address:
             yield address
+
+    def client(self, release: Release) -> tuple[list[str], dict[str, str]]:
+        """Command and environment variables of the program that answers the client protocol with the lmcache of a release.
+
+        Raises:
+            EnvironmentUnavailable: the environment cannot be made.
+        """
+        there = {version: self._vllm.cached(version) for version in CLIENT_VLLM}
+        vllm = {version: [str(path) for path in paths] for version, paths in there.items() if paths is not None}
+        own = {"LMCONFORM_LMCACHE": str(release), "LMCONFORM_VLLM": json.dumps(vllm), "LMCACHE_LOG_LEVEL": "WARNING"}
+        return [str(self._python()), str(ADAPTER)], {**self._variables(release), **own}
 
     def ready(self, release: Release) -> str | None:
         """None if the environment and the release are cached already, otherwise what is missing."""

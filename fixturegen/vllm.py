@@ -74,14 +74,23 @@ class VllmTrees:
             EnvironmentUnavailable: they are not cached and cannot be fetched.
         """
         requirements = REQUIREMENTS / f"{name}.txt"
-        key = hashlib.sha256(f"{requirements.read_text(encoding='utf-8')}\0{platform.machine()}".encode()).hexdigest()[:12]
-        folder = self._cache / f"{name}-{key}"
+        folder = self._packages_folder(name)
         if not folder.is_dir():
             _require_online(f"what vLLM imports ({requirements.name})")
             with locked(self._cache / f"{folder.name}.lock"):
                 if not folder.is_dir():
                     self._install(requirements, folder)
         return folder
+
+    def cached(self, version: str) -> list[Path] | None:
+        """The folders that make the hash functions of a version importable, or None where they are not in the cache."""
+        folder, packages = self._cache / f"vllm-{version}", self._packages_folder(HASHING)
+        return [folder, packages] if (folder / ".wheel.json").is_file() and packages.is_dir() else None
+
+    def _packages_folder(self, name: str) -> Path:
+        requirements = REQUIREMENTS / f"{name}.txt"
+        key = hashlib.sha256(f"{requirements.read_text(encoding='utf-8')}\0{platform.machine()}".encode()).hexdigest()[:12]
+        return self._cache / f"{name}-{key}"
 
     def _fetch(self, version: str, folder: Path) -> None:
         print(f"lmconform: fetching the Python files of vLLM {version}, once", file=sys.stderr, flush=True)

@@ -11,7 +11,8 @@ Client = Annotated[
     str,
     typer.Option(
         "--client",
-        help="The client under test: reference, python:MODULE:CLASS, 'stdio:COMMAND ...', or 'docker:IMAGE [COMMAND ...]'.",
+        help="The client under test: reference, python:MODULE:CLASS, 'stdio:COMMAND ...', 'docker:IMAGE [COMMAND ...]', "
+        "or lmcache:RELEASE for lmcache's own.",
     ),
 ]
 Releases = Annotated[

@@ -26,7 +26,11 @@ def command(
     only: options.Only = None,
     expectations: Annotated[
         Path | None,
-        typer.Option("--expectations", metavar="FILE", help="A list of known failures: they do not fail the run, all others do."),
+        typer.Option(
+            "--expectations",
+            metavar="FILE",
+            help="A list of known failures: they do not fail the run, all others do. lmcache is that of lmcache:RELEASE clients.",
+        ),
     ] = None,
     write_expectations: Annotated[
         Path | None,

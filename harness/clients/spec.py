@@ -1,4 +1,4 @@
-"""Client specifications, as users write them: ``reference``, ``python:...``, ``stdio:...``, ``docker:...``, ``mutant:...``."""
+"""Client specifications, as users write them: ``reference``, ``python:...``, ``stdio:...``, ``docker:...`` and so on."""
 
 from __future__ import annotations
 
@@ -13,13 +13,15 @@ from harness.client import Budget, ClientCrash, ClientUnavailable
 from harness.clients.dispatch import REFERENCE, load_factory
 from harness.clients.host import UNAVAILABLE
 from harness.clients.inprocess import InProcessSession
+from harness.clients.real import real_client
 from harness.clients.session import ClientSession
 from harness.clients.stdio import Listener, StdioSession
 from harness.interpreter import program
 from harness.supervise import exit_text
 
-_FORMS: Final = "reference, python:package.module:Class, stdio:COMMAND ..., docker:IMAGE [COMMAND ...], mutant:NAME"
-_LATER: Final = ("lmcache",)
+_FORMS: Final = (
+    "reference, python:package.module:Class, stdio:COMMAND ..., docker:IMAGE [COMMAND ...], lmcache:RELEASE, mutant:NAME"
+)
 
 
 def open_client(
@@ -37,10 +39,9 @@ def open_client(
     Raises:
         ClientUnavailable: the specification is wrong or the client cannot be started; the message is one sentence for the user.
         ClientFailure: it started, and failed at ``hello``.
+        EnvironmentUnavailable: the real lmcache was asked for, and its environment cannot be made.
     """
     kind, _, rest = spec.strip().partition(":")
-    if kind in _LATER:
-        raise ClientUnavailable(f"clients of the form {kind}: are not available in this version; available: {_FORMS}")
     if runs_inside(spec):
         place = _place(kind, rest)
         if apart:
@@ -52,6 +53,9 @@ def open_client(
         from harness.clients.container import ContainerSession, parse_container
 
         return ContainerSession(parse_container(rest), budget=budget, scratch_parent=scratch_parent, listen=listen)
+    if kind == "lmcache":
+        command, variables = real_client(rest)
+        return StdioSession(command, budget=budget, scratch_parent=scratch_parent, env=variables, listen=listen)
     raise ClientUnavailable(f"{spec!r} is no client specification; write one of: {_FORMS}{_suggestion(spec)}")
 
 

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from fixturegen.errors import EnvironmentUnavailable
 from harness.client import Budget, ClientUnavailable
 from harness.clients.dispatch import load_factory
 from harness.clients.spec import open_client, parse_command
@@ -18,10 +19,6 @@ def sentence(spec):
     message = str(caught.value)
     assert "\n" not in message
     return message
-
-
-def test_a_form_of_a_later_version_says_so():
-    assert "not available in this version" in sentence("lmcache:0.5.6")
 
 
 @pytest.mark.parametrize("spec", ["", "refrence", "./mine", "reference:x", "http://x", "python3 adapter.py"])
@@ -44,6 +41,9 @@ def test_a_class_without_form_gets_a_suggestion():
         ("stdio:'open", "cannot split"),
         ("stdio:no-such-command-anywhere", "no command 'no-such-command-anywhere'"),
         ("stdio:./no-such-file", "there is no file "),
+        ("lmcache:", "needs a release, such as lmcache:0.5.6"),
+        ("lmcache:newest", "lmcache:newest: "),
+        ("lmcache:0.3.8", "lmcache:0.3.8: this release is not in the corpus (captured: 0.3.1, "),
         ("python:", "names no class"),
         ("python:json", "names no class"),
         ("python:json:NoSuchClass", "has no 'NoSuchClass'"),
@@ -136,3 +136,10 @@ def test_a_mutant_has_its_defect_in_a_process_of_its_own():
     first, second = (chunk["key"] for chunk in answer.values["chunks"])
     alone = load_factory("reference")().chunk_keys(**{**asked, "tokens": [1]}, **about, skip=0, save_unfull_chunk=False)
     assert second == alone["chunks"][0]["key"] != first
+
+
+def test_an_environment_that_cannot_be_made_is_no_mistake_in_the_specification(tmp_path, monkeypatch):
+    monkeypatch.setenv("LMCONFORM_CACHE", str(tmp_path))
+    monkeypatch.setenv("LMCONFORM_OFFLINE", "1")
+    with pytest.raises(EnvironmentUnavailable, match="LMCONFORM_OFFLINE"):
+        open_client("lmcache:0.3.2")

@@ -1,0 +1,48 @@
+"""The real lmcache of a release as a client: a program of the pinned environment that speaks JSON Lines."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Mapping, Sequence
+
+from fixturegen.corpus import captured_releases
+from harness.client import ClientUnavailable
+from wire.errors import WireError
+from wire.release import Release
+
+
+def real_client(text: str) -> tuple[Sequence[str], Mapping[str, str]]:
+    """Command and environment variables for what stands behind ``lmcache:``.
+
+    Raises:
+        ClientUnavailable: it is no release, or none that was captured.
+        EnvironmentUnavailable: the pinned environment cannot be made.
+    """
+    release = captured_release(text)
+    return _prepared(release)
+
+
+def captured_release(text: str) -> Release:
+    """The release that a client specification names.
+
+    Raises:
+        ClientUnavailable: it is no release, or none that was captured.
+    """
+    if not text.strip():
+        raise ClientUnavailable("lmcache: needs a release, such as lmcache:0.5.6")
+    try:
+        release = Release.parse(text.strip())
+    except WireError as error:
+        raise ClientUnavailable(f"lmcache:{text}: {error}") from None
+    captured = captured_releases()
+    if release not in captured:
+        known = ", ".join(str(known) for known in captured)
+        raise ClientUnavailable(f"lmcache:{release}: this release is not in the corpus (captured: {known})")
+    return release
+
+
+@functools.cache
+def _prepared(release: Release) -> tuple[Sequence[str], Mapping[str, str]]:
+    from fixturegen.venv import VenvEnvironment
+
+    return VenvEnvironment().client(release)
