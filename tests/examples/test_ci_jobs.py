@@ -27,7 +27,11 @@ def steps_with_the_action(path):
     return [step for step in steps if "lmcache-conformance@" in step.get("uses", "")]
 
 
-OURS = [pytest.param(step, id=f"{path.stem}-{number}") for path in WORKFLOWS for number, step in enumerate(steps_with_the_action(path))]
+OURS = [
+    pytest.param(step, id=f"{path.stem}-{number}")
+    for path in WORKFLOWS
+    for number, step in enumerate(steps_with_the_action(path))
+]
 
 
 @pytest.mark.parametrize(

@@ -87,7 +87,9 @@ def test_plain_pytest_judges_it_from_its_folder():
     pytest_of_an_author = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "--pyargs", "cases", "--client", CLIENT]
     chosen = ["--lmcache", "0.5.6", "-k", "parse_key or split_header"]
     plain = {name: value for name, value in os.environ.items() if not name.startswith(("PYTEST_", "PYTHONPATH"))}
-    done = subprocess.run([*pytest_of_an_author, *chosen], cwd=SOURCE, env=plain, capture_output=True, text=True, check=False, timeout=120)
+    done = subprocess.run(
+        [*pytest_of_an_author, *chosen], cwd=SOURCE, env=plain, capture_output=True, text=True, check=False, timeout=120
+    )
     assert done.returncode == 0, done.stdout
     assert " passed" in done.stdout
 
