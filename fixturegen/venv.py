@@ -110,8 +110,8 @@ class VenvEnvironment:
         """
         there = {version: self._vllm.cached(version) for version in CLIENT_VLLM}
         vllm = {version: [str(path) for path in paths] for version, paths in there.items() if paths is not None}
-        own = {"LMCONFORM_LMCACHE": str(release), "LMCONFORM_VLLM": json.dumps(vllm), "LMCACHE_LOG_LEVEL": "WARNING"}
-        return [str(self._python()), str(ADAPTER)], {**self._variables(release), **own}
+        command = [str(self._python()), str(ADAPTER), str(release), json.dumps(vllm)]
+        return command, {**self._variables(release), "LMCACHE_LOG_LEVEL": "WARNING"}
 
     def ready(self, release: Release) -> str | None:
         """None if the environment and the release are cached already, otherwise what is missing."""

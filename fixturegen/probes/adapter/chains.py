@@ -6,7 +6,6 @@ there, and the hash function is that of a real vLLM, taken from its file: import
 
 import ast
 import json
-import os
 import sys
 from pathlib import Path
 
@@ -19,7 +18,7 @@ sys.modules.setdefault("transformers", Nothing("transformers"))
 import chunks  # noqa: E402
 from lmcache.v1 import token_database  # noqa: E402
 
-FOLDERS = json.loads(os.environ.get("LMCONFORM_VLLM", "{}"))
+FOLDERS = json.loads(sys.argv[2])
 """Version of vLLM to the folders that make its hash functions importable."""
 FILES = ("vllm/utils/hashing.py", "vllm/utils/__init__.py")
 PROBE = (0, (1,), ())

@@ -1,9 +1,10 @@
 """The real lmcache of one release as a client under test: answers the client protocol, version 1, on its standard streams.
 
-Run by the pinned interpreter with lmcache on PYTHONPATH; imports torch, the real lmcache and nothing of ours but what lies in
-this folder and beside it. Every operation is done by lmcache's own code, unmodified. What this program adds is what a caller
-has to: values of the contract become real objects and back, None becomes a miss, exceptions become error classes
-(`outcomes.py`). It has no timeouts, repairs nothing, and where lmcache has no way to do something it answers ``unsupported``.
+Run by the pinned interpreter with lmcache on PYTHONPATH; arguments are the release and the folders of vLLM (``chains.py``). It
+imports torch, the real lmcache and nothing of ours but what lies in this folder and beside it. Every operation is done by
+lmcache's own code, unmodified. What this program adds is what a caller has to: values of the contract become real objects and
+back, None becomes a miss, exceptions become error classes (`outcomes.py`). It has no timeouts, repairs nothing, and where lmcache
+has no way to do something it answers ``unsupported``.
 """
 
 import json
@@ -81,7 +82,7 @@ def hello(args):
     scratch.enter(args["scratch"])
     return {
         "name": "lmcache",
-        "version": os.environ["LMCONFORM_LMCACHE"],
+        "version": sys.argv[1],
         "language": f"Python {platform.python_version()}",
         "operations": [*pure.operations(), *connections.OPERATIONS],
         "releases": ["*"],
