@@ -61,8 +61,8 @@ def picture(printed: str) -> str:
     lines = _CURSOR.sub("", printed).rstrip("\n").split("\n")
     head = next(number for number, line in enumerate(lines) if _VERDICT.match(_COLOUR.sub("", line)))
     console = Console(record=True, width=WIDTH, file=io.StringIO(), force_terminal=True, color_system="truecolor")
-    console.print(Text(f"$ {COMMAND}"), soft_wrap=True)
-    console.print(Text.from_ansi("\n".join(lines[head:])), soft_wrap=True)
+    console.print(Text(f"$ {COMMAND}"), overflow="fold")
+    console.print(Text.from_ansi("\n".join(lines[head:])), overflow="fold")
     return console.export_svg(title="", theme=_THEME, code_format=_STYLE, unique_id="report")
 
 
