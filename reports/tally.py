@@ -5,13 +5,32 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Final
 
 from reports.expectation import OUT_OF_DATE, Standing
+from reports.plain import clip
 from reports.record import CaseRecord
 from reports.verdict import OUTCOMES, SKIPPED, Outcome, Verdict
 
 Cell = tuple[tuple[Outcome, int], ...]
 """Counts by outcome, in the order of :class:`Outcome`, zeros left out."""
+
+LETTERS: Final = {Outcome.PASSED: "p", Outcome.FAILED: "F", Outcome.ERROR: "E", Outcome.SKIPPED: "s"}
+_MEANINGS: Final = {
+    Outcome.PASSED: "passed",
+    Outcome.FAILED: "failed",
+    Outcome.ERROR: "harness or environment",
+    Outcome.SKIPPED: "skipped",
+}
+_STANDINGS: Final = {
+    Standing.OTHER_ERROR: "fails with another error",
+    Standing.PASSED: "passes",
+    Standing.UNSUPPORTED: "is unsupported",
+    Standing.EXPIRED: "expired on {expires}",
+    Standing.LISTED_TWICE: "lists what another entry lists",
+}
+_REASONS: Final = 3
+"""Reasons for which cases of one subject were skipped, as far as they are told."""
 
 
 @dataclass(frozen=True)
@@ -30,6 +49,14 @@ class Matrix:
 
     topics: tuple[str, ...]
     columns: tuple[Column, ...]
+
+    @property
+    def legend(self) -> str:
+        """What the letters in it mean, as a sentence without its full stop."""
+        used = {outcome for column in self.columns for cell in column.cells.values() for outcome, _ in cell}
+        letters = ", ".join(f"{LETTERS[outcome]} {_MEANINGS[outcome]}" for outcome in Outcome if outcome in used)
+        shared = any(len(column.releases) > 1 for column in self.columns)
+        return f"{letters}; where releases share a column, counts hold for each of them" if shared else letters
 
 
 def matrix(cases: Sequence[CaseRecord], releases: Sequence[str] = ()) -> Matrix:
@@ -99,6 +126,31 @@ def flaky_passes(cases: Iterable[CaseRecord]) -> list[SkipGroup]:
 
 
 @dataclass(frozen=True)
+class SkippedSubject:
+    """Skipped cases that share a subject, whatever the reason."""
+
+    subject: str
+    count: int
+    reasons: tuple[str, ...]
+
+    def said(self, longest: int) -> str:
+        """The first reasons, each of at most so many characters, and how many more there are."""
+        more = len(self.reasons) - _REASONS
+        told = "; ".join(clip(reason, longest) for reason in self.reasons[:_REASONS])
+        return f"{told}; and {more} more reasons" if more > 0 else told
+
+
+def skipped_subjects(groups: Iterable[SkipGroup]) -> list[SkippedSubject]:
+    """The groups by subject, those with most cases first."""
+    totals: Counter[str] = Counter()
+    reasons: dict[str, list[str]] = {}
+    for group in groups:
+        totals[group.subject] += group.count
+        reasons.setdefault(group.subject, []).extend(filter(None, [group.reason]))
+    return [SkippedSubject(subject, number, tuple(reasons[subject])) for subject, number in totals.most_common()]
+
+
+@dataclass(frozen=True)
 class ListFault:
     """Cases of one entry of the list of known failures that did not end as it says, all in the same way."""
 
@@ -108,6 +160,11 @@ class ListFault:
     first: str
     """The id of the first of them."""
     count: int
+
+    @property
+    def said(self) -> str:
+        """What is wrong with the entry, as a verb and what follows."""
+        return _STANDINGS[self.standing].format(expires=self.expires)
 
 
 def list_faults(cases: Iterable[CaseRecord]) -> list[ListFault]:
