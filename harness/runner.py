@@ -23,9 +23,10 @@ from harness.bare_pytest import bare_pytest
 from harness.case import case_name, spec_of, topic_of
 from harness.client import Budget
 from harness.clients.spec import may_kill, open_client
+from harness.collectors import collectors
+from harness.executions import case_id, cell_of
 from harness.expectations.file import ExpectationsFile, read_expectations
 from harness.expectations.write import require_free, write_expectations
-from harness.matrix import case_id, cell_of, collectors
 from harness.plugin import CLIENT_START, DEADLINE, SEED
 from harness.requirements import load_requirements
 from harness.sharding import parse_shard
