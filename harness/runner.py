@@ -114,12 +114,17 @@ def run_matrix(options: RunOptions) -> ExitCode:
         ClientFailure: the client cannot be started.
         CorpusError: the corpus of a release is damaged.
     """
+    with meeting.expected(options.client):
+        return _run(options)
+
+
+def _run(options: RunOptions) -> ExitCode:
+    """Find out whether the run can be made, then make it."""
     releases = parse_releases(options.lmcache)
     targets = parse_targets(options.target)
     parse_runtime(options.runtime)
     load_requirements()
     address = parse_address(options.live, releases, targets)
-    meeting.expect(options.client)
     if address is not None:
         LiveServers(address=address).get(releases[0])
     parse_effort(options.examples, options.deadline)

@@ -44,11 +44,8 @@ def command(
             unavailable.append(error)
             raise
 
-    meeting.expect(client)
-    try:
+    with meeting.expected(client):
         checks = smoke(start)
-    finally:
-        meeting.expect_nobody()
     if unavailable:
         raise unavailable[0]
     count = {state: sum(check.state is state for check in checks) for state in State}

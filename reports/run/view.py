@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from typing import Final
 
 from reports.diagnosis import Diagnosis
-from reports.escape import escape
 from reports.explain import explain_text, label_of
 from reports.headline import Headline, headline
 from reports.plain import clip
@@ -248,8 +247,3 @@ def _faults(faults: Sequence[ListFault]) -> Iterator[Row]:
         yield Row(f"entry {fault.entry}", count_of_cases(fault.count), f"{fault.said}, such as {clip(fault.first, TEXT)}")
     if len(faults) > ROWS:
         yield Row(f"and {len(faults) - ROWS} more", "", "")
-
-
-def visible(text: str) -> str:
-    """Lines of text in which nothing can act; what is one line stays one."""
-    return "\n".join(map(escape, text.split("\n")))
