@@ -30,6 +30,8 @@ class Matrix:
 
     topics: tuple[str, ...]
     columns: tuple[Column, ...]
+    of_servers: tuple[str, ...] = ()
+    """Topics in which no client takes part."""
 
 
 def matrix(cases: Sequence[CaseRecord], releases: Sequence[str] = ()) -> Matrix:
@@ -48,7 +50,8 @@ def matrix(cases: Sequence[CaseRecord], releases: Sequence[str] = ()) -> Matrix:
             columns[-1] = Column(target, (*last.releases, release), cells)
         else:
             columns.append(Column(target, (release,), cells))
-    return Matrix(tuple(dict.fromkeys(case.topic for case in cases)), tuple(columns))
+    of_servers = dict.fromkeys(case.topic for case in cases if case.judges == "server")
+    return Matrix(tuple(dict.fromkeys(case.topic for case in cases)), tuple(columns), tuple(of_servers))
 
 
 @dataclass(frozen=True)

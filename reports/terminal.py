@@ -58,7 +58,7 @@ _MEANINGS: Final = {
     Outcome.PASSED: "p passed",
     Outcome.FAILED: "F failed",
     Outcome.ERROR: "E harness or environment",
-    Outcome.SKIPPED: "s skipped",
+    Outcome.SKIPPED: "s skipped: unsupported or known",
 }
 _TONES: Final = {
     Tone.GOOD: "bold green",
@@ -212,6 +212,8 @@ def _matrix(table: Matrix, width: int) -> list[Text]:
     legend = ", ".join(_MEANINGS[outcome] for outcome in Outcome if outcome in used)
     if any(len(column.releases) > 1 for column in table.columns):
         legend += "; where releases share a column, counts hold for each of them"
+    if table.of_servers:
+        legend += f"; cases of {' and '.join(table.of_servers)} hold the server to what was captured, no client takes part"
     return [*lines, *wrap(Text(legend, style="dim"), width)]
 
 

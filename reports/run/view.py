@@ -205,8 +205,12 @@ _GRAVITY: Final = (Outcome.SKIPPED, Outcome.PASSED, Outcome.FAILED, Outcome.ERRO
 def _legend(table: Matrix) -> str:
     used = {outcome for column in table.columns for cell in column.cells.values() for outcome, _ in cell}
     letters = ", ".join(f"{LETTERS[outcome]} {MEANINGS[outcome]}" for outcome in Outcome if outcome in used)
-    shared = any(len(column.releases) > 1 for column in table.columns)
-    return f"{letters}. Where releases share a column, counts hold for each of them." if shared else f"{letters}."
+    sentences = [f"{letters}."]
+    if any(len(column.releases) > 1 for column in table.columns):
+        sentences.append("Where releases share a column, counts hold for each of them.")
+    if table.of_servers:
+        sentences.append(f"Cases of {' and '.join(table.of_servers)} hold the server to what was captured, no client takes part.")
+    return " ".join(sentences)
 
 
 def _failure(group: FailureGroup) -> Failure:
