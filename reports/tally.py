@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Final
 
 from reports.expectation import OUT_OF_DATE, Standing
 from reports.record import CaseRecord
 from reports.verdict import OUTCOMES, SKIPPED, Outcome, Verdict
+
+_ANSWERED: Final = "; the client answered error "
+_NUMBERS: Final = re.compile(r"0x[0-9a-fA-F]+|\d+")
 
 Cell = tuple[tuple[Outcome, int], ...]
 """Counts by outcome, in the order of :class:`Outcome`, zeros left out."""
@@ -68,8 +73,14 @@ def failure_groups(cases: Iterable[CaseRecord]) -> list[FailureGroup]:
     for case in cases:
         if case.verdict is not Verdict.PASS and case.verdict not in SKIPPED:
             requirement = (case.diagnosis.requirement if case.diagnosis else None) or ""
-            groups.setdefault((case.name, case.verdict, requirement, case.why, case.reason), []).append(case)
+            groups.setdefault((case.name, case.verdict, requirement, _alike(case.why), case.reason), []).append(case)
     return [FailureGroup(first, tuple(others)) for first, *others in groups.values()]
+
+
+def _alike(why: str) -> str:
+    """An explanation without the numbers in what the client said; those that the harness measured tell mistakes apart."""
+    own, answered, said = why.partition(_ANSWERED)
+    return own + answered + _NUMBERS.sub("0", said)
 
 
 @dataclass(frozen=True)
