@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -12,6 +13,9 @@ from reports.plain import clip
 from reports.record import CaseRecord
 from reports.verdict import OUTCOMES, SKIPPED, Outcome, Verdict
 
+_ANSWERED: Final = "; the client answered error "
+_NUMBERS: Final = re.compile(r"0x[0-9a-fA-F]+|\d+")
+
 Cell = tuple[tuple[Outcome, int], ...]
 """Counts by outcome, in the order of :class:`Outcome`, zeros left out."""
 
@@ -20,7 +24,7 @@ _MEANINGS: Final = {
     Outcome.PASSED: "passed",
     Outcome.FAILED: "failed",
     Outcome.ERROR: "harness or environment",
-    Outcome.SKIPPED: "skipped",
+    Outcome.SKIPPED: "skipped: unsupported or known",
 }
 _STANDINGS: Final = {
     Standing.OTHER_ERROR: "fails with another error",
@@ -49,14 +53,20 @@ class Matrix:
 
     topics: tuple[str, ...]
     columns: tuple[Column, ...]
+    of_servers: tuple[str, ...] = ()
+    """Topics in which no client takes part."""
 
     @property
     def legend(self) -> str:
         """What the letters in it mean, as a sentence without its full stop."""
         used = {outcome for column in self.columns for cell in column.cells.values() for outcome, _ in cell}
         letters = ", ".join(f"{LETTERS[outcome]} {_MEANINGS[outcome]}" for outcome in Outcome if outcome in used)
-        shared = any(len(column.releases) > 1 for column in self.columns)
-        return f"{letters}; where releases share a column, counts hold for each of them" if shared else letters
+        parts = [letters]
+        if any(len(column.releases) > 1 for column in self.columns):
+            parts.append("where releases share a column, counts hold for each of them")
+        if self.of_servers:
+            parts.append(f"cases of {' and '.join(self.of_servers)} hold the server to what was captured, no client takes part")
+        return "; ".join(parts)
 
 
 def matrix(cases: Sequence[CaseRecord], releases: Sequence[str] = ()) -> Matrix:
@@ -75,7 +85,8 @@ def matrix(cases: Sequence[CaseRecord], releases: Sequence[str] = ()) -> Matrix:
             columns[-1] = Column(target, (*last.releases, release), cells)
         else:
             columns.append(Column(target, (release,), cells))
-    return Matrix(tuple(dict.fromkeys(case.topic for case in cases)), tuple(columns))
+    of_servers = dict.fromkeys(case.topic for case in cases if case.judges == "server")
+    return Matrix(tuple(dict.fromkeys(case.topic for case in cases)), tuple(columns), tuple(of_servers))
 
 
 @dataclass(frozen=True)
@@ -92,8 +103,14 @@ def failure_groups(cases: Iterable[CaseRecord]) -> list[FailureGroup]:
     for case in cases:
         if case.verdict is not Verdict.PASS and case.verdict not in SKIPPED:
             requirement = (case.diagnosis.requirement if case.diagnosis else None) or ""
-            groups.setdefault((case.name, case.verdict, requirement, case.why, case.reason), []).append(case)
+            groups.setdefault((case.name, case.verdict, requirement, _alike(case.why), case.reason), []).append(case)
     return [FailureGroup(first, tuple(others)) for first, *others in groups.values()]
+
+
+def _alike(why: str) -> str:
+    """An explanation without the numbers in what the client said; those that the harness measured tell mistakes apart."""
+    own, answered, said = why.partition(_ANSWERED)
+    return own + answered + _NUMBERS.sub("0", said)
 
 
 @dataclass(frozen=True)
