@@ -6,6 +6,7 @@ a hash of itself, the manifest one of every file; reading checks all of them.
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import hashlib
 import json
@@ -125,6 +126,16 @@ def load_corpus(release: Release, root: Path | None = None, *, every_line: bool 
             except _NO_LINE as error:
                 raise _no_line(where, error) from None
     return Corpus(directory, manifest, vectors, transcripts)
+
+
+def corpus_fingerprint(releases: Sequence[Release]) -> str:
+    """One hash over the manifests of the releases."""
+    seals = {}
+    for release in releases:
+        with contextlib.suppress(CorpusError):
+            manifest = load_corpus(release).manifest
+            seals[str(release)] = {name: entry.sha256 for name, entry in manifest.files.items()}
+    return content_hash(seals)
 
 
 def write_corpus(manifest: Manifest, lines: Mapping[str, Sequence[Mapping[str, Any]]], root: Path | None = None) -> Path:

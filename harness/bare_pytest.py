@@ -12,7 +12,7 @@ from typing import Any, Final
 
 import pytest
 
-from harness.matrix import collectors
+from harness.collectors import collectors
 from harness.plugin import CASES
 from harness.usage import UsageError
 

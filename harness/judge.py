@@ -86,9 +86,10 @@ class Judge:
         """Two values of the contract are equal, member by member."""
         differences = value_differences(expected, got)
         if differences:
-            places = ", ".join(difference.path or "the whole answer" for difference in differences[:3])
+            places = ", ".join(difference.path for difference in differences[:3])
             more = f" and {len(differences) - 3} more" if len(differences) > 3 else ""
-            self.fail(f"{what} differs at {places}{more}", cite=cite, source=source, values=differences)
+            where = f" at {places}{more}" if places else ""
+            self.fail(f"{what} differs{where}", cite=cite, source=source, values=differences)
 
     def same_members(self, expected: Mapping[str, Any], got: Mapping[str, Any], *, what: str, source: Vector) -> None:
         """An answer has the expected members with the expected values; a client may add others."""

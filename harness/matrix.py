@@ -2,29 +2,29 @@
 
 from __future__ import annotations
 
-import contextlib
 import functools
 import os
 import platform
 import shlex
 import sys
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Final
 
 import pytest
 
-from fixturegen.corpus import load_corpus
+from fixturegen.corpus import corpus_fingerprint, load_corpus
 from fixturegen.errors import CorpusError
-from fixturegen.vector import content_hash
 from harness import meeting
 from harness.case import CaseSpec, Cell, TargetName, case_name, spec_of, topic_of
 from harness.client import Budget, ClientFailure, Session
 from harness.clients.spec import may_kill, open_client
+from harness.collectors import collectors
 from harness.examples import Examples
-from harness.expectations.book import Book, Execution
+from harness.executions import case_id, cell_of, execution_of, spec_of_item, topic_and_case
+from harness.expectations.book import Book
 from harness.expectations.file import read_expectations
 from harness.expectations.universe import pattern_exists
 from harness.judge import Judge, explained
@@ -55,93 +55,6 @@ from wire.release import Release
 
 COMMAND_SETTING: Final = "LMCONFORM_COMMAND"
 """Set by the launcher of the source tree: how the user called it, so that commands in reports can be copied."""
-
-TOPICS: Final = (
-    "keys",
-    "layouts",
-    "lm.request",
-    "lm.reply",
-    "lm.metadata",
-    "lm.properties",
-    "lm.roundtrip",
-    "lm.segments",
-    "lm.identity",
-    "lm.pairwise",
-    "lm.connection",
-    "lm.concurrency",
-    "lm.broken",
-    "lm.misbehaviour",
-    "lm.state",
-    "lm.counterexamples",
-    "lm.fuzz",
-    "lm.machine",
-    "lm.invariance",
-    "servers",
-)
-"""In the order in which one builds on the other: the first failure that is shown is the one to repair first."""
-
-
-class Collectors:
-    """Those who want to know of records: listeners in the order of the cases, watchers as soon as there is one."""
-
-    def __init__(self) -> None:
-        self._listeners: list[Callable[[CaseRecord], None]] = []
-        self._watchers: list[Callable[[CaseRecord], None]] = []
-        self.before_first: Callable[[], None] | None = None
-        """Called once, before the first record is handed out."""
-        self.cut_short = False
-        """Set by :meth:`lose`."""
-        self.results: Path | None = None
-        """The results file that this run began to write."""
-        self.book: Book | None = None
-        """The list of known failures that records are held against before anybody sees them."""
-
-    def listen(self, listener: Callable[[CaseRecord], None]) -> None:
-        """Call ``listener(record)`` for every record from now on, as the results file wants it."""
-        self._listeners.append(listener)
-
-    def watch(self, watcher: Callable[[CaseRecord], None]) -> None:
-        """Call ``watcher(record)`` for every record from now on, as a progress bar wants it."""
-        self._watchers.append(watcher)
-
-    def show(self, record: Mapping[str, Any]) -> None:
-        """Hand a record to the watchers."""
-        case = self._judged(record)
-        for watcher in self._watchers:
-            watcher(case)
-
-    def add(self, record: Mapping[str, Any]) -> None:
-        """Hand a record to the listeners; all cases before it have been handed to them."""
-        self._begin()
-        case = self._judged(record)
-        for listener in self._listeners:
-            listener(case)
-
-    def _judged(self, record: Mapping[str, Any]) -> CaseRecord:
-        case = CaseRecord.from_json(record)
-        return case if self.book is None else self.book.judged(case)
-
-    def lose(self) -> None:
-        """A case ended without a record, so that the run cannot be complete."""
-        self._begin()
-        self.cut_short = True
-
-    def _begin(self) -> None:
-        if self.before_first is not None:
-            begin, self.before_first = self.before_first, None
-            begin()
-
-    def clear(self) -> None:
-        """Forget every listener."""
-        self._listeners.clear()
-        self._watchers.clear()
-        self.before_first = None
-        self.cut_short = False
-        self.book = None
-
-
-collectors = Collectors()
-"""Of this process: pytest gives reports to hooks that know no configuration."""
 
 
 @dataclass
@@ -258,7 +171,7 @@ class Matrix:
         """
         if self.book is None:
             return []
-        specs = {topic_and_case(item): _spec_of_item(item) for item in collected}
+        specs = {topic_and_case(item): spec_of_item(item) for item in collected}
         executions = (execution_of(item, cell) for item in selected if (cell := cell_of(item)) is not None)
         exists = (
             (lambda pattern, entry: pattern_exists(pattern, entry, specs))
@@ -435,48 +348,3 @@ class Matrix:
         if self.budget.start != CLIENT_START:
             words += ["--client-start", f"{self.budget.start:g}"]
         return shlex.join([*words, "--only", identity])
-
-
-def rank(item: pytest.Item) -> int:
-    """Where the topic of an item stands in the order of dependence; unknown ones come last."""
-    topic = topic_of(item.path)
-    return next((place for place, known in enumerate(TOPICS) if topic == known or topic.startswith(f"{known}.")), len(TOPICS))
-
-
-def cell_of(item: pytest.Item) -> Cell | None:
-    """The cell of an item; None where a case has no cell under the selection."""
-    call = getattr(item, "callspec", None)
-    cell = call.params.get("cell") if call is not None else None
-    return cell if isinstance(cell, Cell) else None
-
-
-def _spec_of_item(item: pytest.Item) -> CaseSpec | None:
-    function: Any = item.function  # type: ignore[attr-defined]  # cases are functions
-    return spec_of(function)
-
-
-def topic_and_case(item: pytest.Item) -> str:
-    """``lm.get.partial-header``."""
-    function: Any = item.function  # type: ignore[attr-defined]  # cases are functions
-    return f"{topic_of(item.path)}.{case_name(function.__name__)}"
-
-
-def case_id(item: pytest.Item, cell: Cell) -> str:
-    """``lm.get.partial-header[0.5.6-mock]``."""
-    return f"{topic_and_case(item)}[{cell.id}]"
-
-
-def execution_of(item: pytest.Item, cell: Cell) -> Execution:
-    """The execution as a list of known failures sees it."""
-    name = topic_and_case(item)
-    return Execution(f"{name}[{cell.id}]", name, cell.release, cell.target)
-
-
-def corpus_fingerprint(releases: Sequence[Release]) -> str:
-    """One hash over the manifests of the releases."""
-    seals = {}
-    for release in releases:
-        with contextlib.suppress(CorpusError):
-            manifest = load_corpus(release).manifest
-            seals[str(release)] = {name: entry.sha256 for name, entry in manifest.files.items()}
-    return content_hash(seals)

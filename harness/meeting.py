@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
+from collections.abc import Iterator
 from typing import Final
 
 from harness.clients.spec import meeting_address
@@ -20,6 +22,16 @@ def expect(client: str) -> None:
 def expect_nobody() -> None:
     """The client is gone."""
     expect(NOBODY)
+
+
+@contextlib.contextmanager
+def expected(client: str) -> Iterator[None]:
+    """Within the block, servers are for this client; after it, for nobody."""
+    expect(client)
+    try:
+        yield
+    finally:
+        expect_nobody()
 
 
 def host() -> str:

@@ -169,7 +169,7 @@ def pytest_sessionstart(session: pytest.Session) -> None:
                 "--shard writes no --results under pytest-xdist, where the process that writes them does not see the selection; "
                 "leave out -n, or use 'lmconform run --shard', which has --jobs"
             )
-        from harness.matrix import collectors
+        from harness.collectors import collectors
 
         collectors.before_first = lambda: _begin(session.config)
 
@@ -284,7 +284,7 @@ def pytest_runtest_logreport(report: pytest.TestReport) -> None:
     """Hand a record to whoever collects them; runs where the whole run is seen."""
     from_case = getattr(report, "lmconform", None)
     if from_case is not None:
-        from harness.matrix import collectors
+        from harness.collectors import collectors
 
         collectors.show(from_case)
         collectors.add(from_case)
@@ -293,7 +293,7 @@ def pytest_runtest_logreport(report: pytest.TestReport) -> None:
 @pytest.hookimpl(optionalhook=True)
 def pytest_handlecrashitem() -> None:
     """An xdist worker died, most likely of an in-process client: the case that it ran has no record."""
-    from harness.matrix import collectors
+    from harness.collectors import collectors
 
     collectors.lose()
 
@@ -391,7 +391,7 @@ def _begin(config: pytest.Config) -> None:
 def _place(item: pytest.Item) -> int:
     if item.get_closest_marker("conformance") is None:
         return 0
-    from harness.matrix import rank
+    from harness.executions import rank
 
     return rank(item)
 

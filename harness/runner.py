@@ -23,9 +23,10 @@ from harness.bare_pytest import bare_pytest
 from harness.case import case_name, spec_of, topic_of
 from harness.client import Budget
 from harness.clients.spec import may_kill, open_client
+from harness.collectors import collectors
+from harness.executions import case_id, cell_of
 from harness.expectations.file import ExpectationsFile, read_expectations
 from harness.expectations.write import require_free, write_expectations
-from harness.matrix import case_id, cell_of, collectors
 from harness.plugin import CLIENT_START, DEADLINE, SEED
 from harness.requirements import load_requirements
 from harness.sharding import parse_shard
@@ -113,12 +114,17 @@ def run_matrix(options: RunOptions) -> ExitCode:
         ClientFailure: the client cannot be started.
         CorpusError: the corpus of a release is damaged.
     """
+    with meeting.expected(options.client):
+        return _run(options)
+
+
+def _run(options: RunOptions) -> ExitCode:
+    """Find out whether the run can be made, then make it."""
     releases = parse_releases(options.lmcache)
     targets = parse_targets(options.target)
     parse_runtime(options.runtime)
     load_requirements()
     address = parse_address(options.live, releases, targets)
-    meeting.expect(options.client)
     if address is not None:
         LiveServers(address=address).get(releases[0])
     parse_effort(options.examples, options.deadline)

@@ -6,7 +6,8 @@ from collections.abc import Sequence
 
 import pytest
 
-from harness.matrix import Matrix, case_id, cell_of, topic_and_case
+from harness.executions import case_id, cell_of, topic_and_case
+from harness.matrix import Matrix
 from harness.sharding import PLACE, Placed, partition
 from reports.parts import Selection, ids_digest
 

@@ -26,9 +26,11 @@ from harness.client import ClientCrash, ClientFailure, ClientHang, NotAsked
 from harness.clients import blackbox
 from harness.clients.inprocess import STARTING
 from harness.clients.spec import runs_inside
+from harness.collectors import collectors
+from harness.executions import cell_of
 from harness.interpreter import program
 from harness.machine import processors
-from harness.matrix import Matrix, cell_of, collectors
+from harness.matrix import Matrix
 from harness.patience import START, Patience
 from harness.plugin import matrix_of
 from harness.shares import Share, shares, worth_starting

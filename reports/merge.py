@@ -105,7 +105,9 @@ def _identity(header: RunHeader) -> dict[str, Any]:
     members = {name: value for name, value in header.to_json().items() if name not in _OWN}
     if header.expectations is not None:  # machines may keep the list in different places
         members["expectations"] = {"sha256": header.expectations.sha256}
-    return members
+    # What a client declares is a set: some languages list one in another order each time.
+    declared = {name: sorted(members["client"][name]) for name in ("operations", "releases") if members["client"].get(name)}
+    return {**members, "client": {**members["client"], **declared}}
 
 
 def _differences(ours: Mapping[str, Any], theirs: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Any, Any]]:

@@ -2,16 +2,39 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Final
 
 from reports.expectation import OUT_OF_DATE, Standing
+from reports.plain import clip
 from reports.record import CaseRecord
 from reports.verdict import OUTCOMES, SKIPPED, Outcome, Verdict
 
+_ANSWERED: Final = "; the client answered error "
+_NUMBERS: Final = re.compile(r"0x[0-9a-fA-F]+|\d+")
+
 Cell = tuple[tuple[Outcome, int], ...]
 """Counts by outcome, in the order of :class:`Outcome`, zeros left out."""
+
+LETTERS: Final = {Outcome.PASSED: "p", Outcome.FAILED: "F", Outcome.ERROR: "E", Outcome.SKIPPED: "s"}
+_MEANINGS: Final = {
+    Outcome.PASSED: "passed",
+    Outcome.FAILED: "failed",
+    Outcome.ERROR: "harness or environment",
+    Outcome.SKIPPED: "skipped: unsupported or known",
+}
+_STANDINGS: Final = {
+    Standing.OTHER_ERROR: "fails with another error",
+    Standing.PASSED: "passes",
+    Standing.UNSUPPORTED: "is unsupported",
+    Standing.EXPIRED: "expired on {expires}",
+    Standing.LISTED_TWICE: "lists what another entry lists",
+}
+_REASONS: Final = 3
+"""Reasons for which cases of one subject were skipped, as far as they are told."""
 
 
 @dataclass(frozen=True)
@@ -30,6 +53,20 @@ class Matrix:
 
     topics: tuple[str, ...]
     columns: tuple[Column, ...]
+    of_servers: tuple[str, ...] = ()
+    """Topics in which no client takes part."""
+
+    @property
+    def legend(self) -> str:
+        """What the letters in it mean, as a sentence without its full stop."""
+        used = {outcome for column in self.columns for cell in column.cells.values() for outcome, _ in cell}
+        letters = ", ".join(f"{LETTERS[outcome]} {_MEANINGS[outcome]}" for outcome in Outcome if outcome in used)
+        parts = [letters]
+        if any(len(column.releases) > 1 for column in self.columns):
+            parts.append("where releases share a column, counts hold for each of them")
+        if self.of_servers:
+            parts.append(f"cases of {' and '.join(self.of_servers)} hold the server to what was captured, no client takes part")
+        return "; ".join(parts)
 
 
 def matrix(cases: Sequence[CaseRecord], releases: Sequence[str] = ()) -> Matrix:
@@ -48,7 +85,8 @@ def matrix(cases: Sequence[CaseRecord], releases: Sequence[str] = ()) -> Matrix:
             columns[-1] = Column(target, (*last.releases, release), cells)
         else:
             columns.append(Column(target, (release,), cells))
-    return Matrix(tuple(dict.fromkeys(case.topic for case in cases)), tuple(columns))
+    of_servers = dict.fromkeys(case.topic for case in cases if case.judges == "server")
+    return Matrix(tuple(dict.fromkeys(case.topic for case in cases)), tuple(columns), tuple(of_servers))
 
 
 @dataclass(frozen=True)
@@ -65,8 +103,14 @@ def failure_groups(cases: Iterable[CaseRecord]) -> list[FailureGroup]:
     for case in cases:
         if case.verdict is not Verdict.PASS and case.verdict not in SKIPPED:
             requirement = (case.diagnosis.requirement if case.diagnosis else None) or ""
-            groups.setdefault((case.name, case.verdict, requirement, case.why, case.reason), []).append(case)
+            groups.setdefault((case.name, case.verdict, requirement, _alike(case.why), case.reason), []).append(case)
     return [FailureGroup(first, tuple(others)) for first, *others in groups.values()]
+
+
+def _alike(why: str) -> str:
+    """An explanation without the numbers in what the client said; those that the harness measured tell mistakes apart."""
+    own, answered, said = why.partition(_ANSWERED)
+    return own + answered + _NUMBERS.sub("0", said)
 
 
 @dataclass(frozen=True)
@@ -99,6 +143,31 @@ def flaky_passes(cases: Iterable[CaseRecord]) -> list[SkipGroup]:
 
 
 @dataclass(frozen=True)
+class SkippedSubject:
+    """Skipped cases that share a subject, whatever the reason."""
+
+    subject: str
+    count: int
+    reasons: tuple[str, ...]
+
+    def said(self, longest: int) -> str:
+        """The first reasons, each of at most so many characters, and how many more there are."""
+        more = len(self.reasons) - _REASONS
+        told = "; ".join(clip(reason, longest) for reason in self.reasons[:_REASONS])
+        return f"{told}; and {more} more reasons" if more > 0 else told
+
+
+def skipped_subjects(groups: Iterable[SkipGroup]) -> list[SkippedSubject]:
+    """The groups by subject, those with most cases first."""
+    totals: Counter[str] = Counter()
+    reasons: dict[str, list[str]] = {}
+    for group in groups:
+        totals[group.subject] += group.count
+        reasons.setdefault(group.subject, []).extend(filter(None, [group.reason]))
+    return [SkippedSubject(subject, number, tuple(reasons[subject])) for subject, number in totals.most_common()]
+
+
+@dataclass(frozen=True)
 class ListFault:
     """Cases of one entry of the list of known failures that did not end as it says, all in the same way."""
 
@@ -108,6 +177,11 @@ class ListFault:
     first: str
     """The id of the first of them."""
     count: int
+
+    @property
+    def said(self) -> str:
+        """What is wrong with the entry, as a verb and what follows."""
+        return _STANDINGS[self.standing].format(expires=self.expires)
 
 
 def list_faults(cases: Iterable[CaseRecord]) -> list[ListFault]:

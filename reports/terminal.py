@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import shlex
 import sys
-from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 from typing import IO, Final
@@ -13,7 +12,6 @@ from rich.console import Console
 from rich.text import Text
 
 from reports.escape import escape
-from reports.expectation import Standing
 from reports.explain import STYLES, explain_lines, verdict_text
 from reports.headline import Tone, headline
 from reports.layout import columns, fit, indent, labelled, paragraph, wrap
@@ -21,6 +19,7 @@ from reports.plain import clip
 from reports.record import RunHeader
 from reports.results import Results, count_of_cases
 from reports.tally import (
+    LETTERS,
     Cell,
     Column,
     FailureGroup,
@@ -31,9 +30,11 @@ from reports.tally import (
     list_faults,
     matrix,
     skip_groups,
+    skipped_subjects,
 )
 from reports.verdict import Outcome, Verdict, count_outcomes
 from reports.words import count as count_of
+from reports.words import span
 
 LIMIT: Final = 10
 """Groups of failures explained unless the caller asks for more."""
@@ -42,24 +43,10 @@ NAMED: Final = 6
 REASONS: Final = 12
 """Subjects of skipped cases that are listed."""
 LONGEST_NAME: Final = 200
+LONGEST_REASON: Final = 120
 FAULTS: Final = 20
 """Faults of the list of known failures that are listed."""
 
-_FAULTS: Final = {
-    Standing.OTHER_ERROR: "fails with another error",
-    Standing.PASSED: "passes",
-    Standing.UNSUPPORTED: "is unsupported",
-    Standing.EXPIRED: "expired on {expires}",
-    Standing.LISTED_TWICE: "lists what another entry lists",
-}
-
-_LETTERS: Final = {Outcome.PASSED: "p", Outcome.FAILED: "F", Outcome.ERROR: "E", Outcome.SKIPPED: "s"}
-_MEANINGS: Final = {
-    Outcome.PASSED: "p passed",
-    Outcome.FAILED: "F failed",
-    Outcome.ERROR: "E harness or environment",
-    Outcome.SKIPPED: "s skipped",
-}
 _TONES: Final = {
     Tone.GOOD: "bold green",
     Tone.BAD: "bold red",
@@ -129,7 +116,7 @@ def _about(header: RunHeader, width: int) -> list[Text]:
         (escape(clip(f"{client.name} {client.version}", LONGEST_NAME)), "bold"),
         escape(f" ({clip(client.language, LONGEST_NAME)})"),
     )
-    against = f"lmcache {_span(header.releases)} on {', '.join(header.targets)}"
+    against = f"lmcache {span(header.releases)} on {', '.join(header.targets)}"
     rows = [
         ("client", name),
         ("", Text(escape(clip(client.spec, LONGEST_NAME)), style="dim")),
@@ -208,22 +195,18 @@ def _matrix(table: Matrix, width: int) -> list[Text]:
     for block in _blocks([_column(column, table.topics) for column in table.columns], room):
         rows = [list(row) for row in zip(topics, *block, strict=True)]
         lines += [*([Text()] if lines else []), *columns(rows, ["left"] * (1 + len(block)), gap=3)]
-    used = {outcome for column in table.columns for cell in column.cells.values() for outcome, _ in cell}
-    legend = ", ".join(_MEANINGS[outcome] for outcome in Outcome if outcome in used)
-    if any(len(column.releases) > 1 for column in table.columns):
-        legend += "; where releases share a column, counts hold for each of them"
-    return [*lines, *wrap(Text(legend, style="dim"), width)]
+    return [*lines, *wrap(Text(table.legend, style="dim"), width)]
 
 
 def _column(column: Column, topics: Sequence[str]) -> list[Text]:
-    head = [Text(escape(_span(column.releases)), style="bold"), Text(escape(column.target), style="dim")]
+    head = [Text(escape(span(column.releases)), style="bold"), Text(escape(column.target), style="dim")]
     return [*head, *(_cell(column.cells.get(topic, ())) for topic in topics)]
 
 
 def _cell(cell: Cell) -> Text:
     if not cell:
         return Text(".", style="dim")
-    return Text(" ").join(Text(f"{count}{_LETTERS[outcome]}", style=STYLES[outcome]) for outcome, count in cell)
+    return Text(" ").join(Text(f"{count}{LETTERS[outcome]}", style=STYLES[outcome]) for outcome, count in cell)
 
 
 def _blocks(all_columns: list[list[Text]], room: int) -> list[list[list[Text]]]:
@@ -239,27 +222,16 @@ def _blocks(all_columns: list[list[Text]], room: int) -> list[list[list[Text]]]:
     return blocks
 
 
-def _span(releases: Sequence[str]) -> str:
-    if len(releases) <= 2:
-        return ", ".join(releases)
-    return f"{releases[0]} to {releases[-1]} ({len(releases)})"
-
-
 def _skipped(title: str, groups: Sequence[SkipGroup], width: int) -> list[Text]:
     if not groups:
         return []
-    subjects = Counter[str]()
-    for group in groups:
-        subjects[group.subject] += group.count
-    column = min(2 + max(len(escape(subject)) for subject in subjects) + 2, width // 2)
+    subjects = skipped_subjects(groups)
+    column = min(2 + max(len(escape(one.subject)) for one in subjects) + 2, width // 2)
     lines = [Text(f"{title}:", style="yellow")]
-    for subject, count in subjects.most_common(REASONS):
-        reasons = [group.reason for group in groups if group.subject == subject and group.reason]
-        what = count_of_cases(count)
-        said = "; ".join(clip(reason, 120) for reason in reasons[:3])
-        more = f"; and {len(reasons) - 3} more reasons" if len(reasons) > 3 else ""
-        text = f"{what}: {said}{more}" if said else what
-        lines += labelled(escape(subject), Text(escape(text)), width, by=2, column=column)
+    for one in subjects[:REASONS]:
+        said = one.said(LONGEST_REASON)
+        text = f"{count_of_cases(one.count)}: {said}" if said else count_of_cases(one.count)
+        lines += labelled(escape(one.subject), Text(escape(text)), width, by=2, column=column)
     if len(subjects) > REASONS:
         lines += indent([Text(f"and {len(subjects) - REASONS} more", style="dim")], 2)
     return lines
@@ -272,7 +244,7 @@ def _out_of_date(results: Results, width: int) -> list[Text]:
     name = escape(results.header.expectations.file) if results.header.expectations else "the list of known failures"
     lines = [Text(f"{name} must be edited:", style="bold red")]
     for fault in faults[:FAULTS]:
-        text = f"{_FAULTS[fault.standing].format(expires=fault.expires)}: {count_of_cases(fault.count)}, such as {fault.first}"
+        text = f"{fault.said}: {count_of_cases(fault.count)}, such as {fault.first}"
         lines += labelled(f"entry {fault.entry}", Text(escape(text)), width, by=2, column=13)
     if len(faults) > FAULTS:
         lines += indent([Text(f"and {len(faults) - FAULTS} more", style="dim")], 2)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Final
 
 LONGEST_LIST: Final = 8
@@ -19,6 +19,11 @@ def listing(items: Iterable[object], limit: int = LONGEST_LIST) -> str:
 def count(number: int, noun: str, plural: str | None = None) -> str:
     """``1 byte``, ``4 bytes``."""
     return f"{number} {noun if number == 1 else plural or noun + 's'}"
+
+
+def span(releases: Sequence[str]) -> str:
+    """One or two releases; of more the first, the last and how many there are."""
+    return ", ".join(releases) if len(releases) <= 2 else f"{releases[0]} to {releases[-1]} ({len(releases)})"
 
 
 def verb(number: int, one: str, many: str) -> str:

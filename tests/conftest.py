@@ -1,5 +1,6 @@
 """What tests need from the machine: present, skipped with the reason, or (where everything must run) a failure."""
 
+import contextlib
 import os
 import shutil
 import subprocess
@@ -7,6 +8,7 @@ import subprocess
 import pytest
 
 from fixturegen.containers import ContainerRuntime
+from fixturegen.containers.engine import Engine
 from fixturegen.errors import EnvironmentUnavailable
 from fixturegen.venv import VenvEnvironment
 from wire.release import Release
@@ -46,9 +48,22 @@ def engine(request):
     try:
         ContainerRuntime().close()
     except EnvironmentUnavailable as error:
-        if everything_must_run(request.config):
-            pytest.fail(f"no container engine: {error}")
-        pytest.skip(f"no container engine: {error}")
+        require(request.config, [f"a container engine ({error})"])
+
+
+@pytest.fixture(scope="session")
+def engine_here(engine):
+    """A container engine whose networks have an address on this machine, which one in a virtual machine has not."""
+    with contextlib.closing(Engine()) as connected:
+        if not connected.shares_loopback:
+            pytest.skip("this engine's networks have no address on this machine")
+
+
+@pytest.fixture(scope="session")
+def shared_folder(tmp_path_factory):
+    """A folder of this run of pytest that its processes have in common."""
+    base = tmp_path_factory.getbasetemp()
+    return base.parent if "PYTEST_XDIST_WORKER" in os.environ else base
 
 
 @pytest.fixture(scope="session")
@@ -81,7 +96,7 @@ def node(request):
 
 
 def require(config, missing):
-    """Skip what needs the missing programs, or fail where everything must run."""
+    """Skip what needs something that is missing, or fail where everything must run."""
     if missing:
         reason = f"missing: {', '.join(missing)}"
         if everything_must_run(config):

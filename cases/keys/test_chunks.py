@@ -19,7 +19,7 @@ def reproducible(vector: Vector) -> bool:
 def test_keys(client: Subject, judge: Judge, vector: Vector) -> None:
     """A client makes the same chunk keys of the same tokens as lmcache."""
     got = client.ok("chunk_keys", **vector.args)["chunks"]
-    judge.same_value(vector.answer["chunks"], trimmed(got), what="the chunks", source=vector)
+    judge.same_value(vector.answer["chunks"], trimmed(got), what="the list of chunks", source=vector)
 
 
 @case(
@@ -32,7 +32,7 @@ def test_boundaries(client: Subject, judge: Judge, vector: Vector) -> None:
     """A client cuts the same chunks as lmcache where the keys themselves differ from process to process."""
     got = client.ok("chunk_keys", **vector.args)["chunks"]
     found = [{**chunk, "key": MASKED} for chunk in trimmed(got)]
-    judge.same_value(vector.answer["chunks"], found, what="the chunks", source=vector)
+    judge.same_value(vector.answer["chunks"], found, what="the list of chunks", source=vector)
 
 
 @case("KEY-CHUNK-008", needs=("chunk_keys",), variants=refused("chunk_keys"))

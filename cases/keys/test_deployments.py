@@ -61,7 +61,7 @@ def test_chain(client: Subject, judge: Judge, vector: Vector) -> None:
     """A client chains the hash functions of vLLM as lmcache does, from the NONE_HASH that it is given."""
     got = client.ok("chunk_keys", **chain_arguments(vector))["chunks"]
     expected = [without_layers(chunk) for chunk in vector.answer["chunks"]]
-    judge.same_value(expected, [without_layers(chunk) for chunk in got], what="the chunks", source=vector)
+    judge.same_value(expected, [without_layers(chunk) for chunk in got], what="the list of chunks", source=vector)
 
 
 @case(
@@ -78,7 +78,7 @@ def test_keys(client: Subject, judge: Judge, vector: Vector) -> None:
     got = client.ok("deployment_keys", **vector.args)
     judge.same_value(vector.answer["none_hash"], got["none_hash"], what="NONE_HASH", source=vector)
     found = [{**without_layers(chunk), "layers": chunk.get("layers")} for chunk in got["chunks"]]
-    judge.same_value(vector.answer["chunks"], found, what="the chunks", source=vector)
+    judge.same_value(vector.answer["chunks"], found, what="the list of chunks", source=vector)
 
 
 @case(

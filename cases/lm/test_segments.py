@@ -20,6 +20,12 @@ HELD_BACK = (1, 4, 18)
 """Positions at which the second segment comes late: a client that answers before it is then certainly seen to be out of step."""
 LATE = 0.05
 """Seconds by which it comes late."""
+PATIENCE = 2.0
+"""Seconds that a segment waits for the one before to be read: more than a busy machine keeps a client, less than its timeout.
+
+It runs out only for clients that read nothing before all is there. Were it too short, two segments would arrive as one, and a
+client that cannot assemble a reply would pass.
+"""
 LOADING = ("connect", "put", "exist", "get")
 
 
@@ -32,8 +38,7 @@ def positions(release: Release) -> Sequence[Variant]:
 def test_split_header(client: Subject, judge: Judge, server: Server, keys: Keys, profile: LmProfile, vector: int) -> None:
     """A client assembles a reply header that arrives in two segments, cut at any byte, and is in step afterwards."""
     connection, _ = stored(client, server, keys, profile)
-    late = f",pause={LATE}" if vector in HELD_BACK else ""
-    server.misbehave(f"segments:sizes={vector}+65536{late}")
+    server.misbehave(in_segments(vector, 65536, pause=LATE if vector in HELD_BACK else 0.0))
     for _ in range(2):
         exists_is_true(client, judge, server, connection, keys)
 
@@ -42,7 +47,7 @@ def test_split_header(client: Subject, judge: Judge, server: Server, keys: Keys,
 def test_split_header_of_get(client: Subject, judge: Judge, server: Server, keys: Keys, profile: LmProfile, vector: int) -> None:
     """A client loads the right bytes when the header of the reply arrives in two segments, cut at any byte."""
     connection, value = stored(client, server, keys, profile)
-    server.misbehave(f"segments:sizes={vector}+65536")
+    server.misbehave(in_segments(vector, 65536))
     load(client, judge, server, connection, keys, value)
 
 
@@ -50,7 +55,7 @@ def test_split_header_of_get(client: Subject, judge: Judge, server: Server, keys
 def test_byte_by_byte(client: Subject, judge: Judge, server: Server, keys: Keys, profile: LmProfile) -> None:
     """A client loads a value that arrives one byte at a time."""
     connection, value = stored(client, server, keys, profile)
-    server.misbehave("segments:sizes=1")
+    server.misbehave(in_segments(1))
     exists_is_true(client, judge, server, connection, keys)
     load(client, judge, server, connection, keys, value)
 
@@ -59,7 +64,7 @@ def test_byte_by_byte(client: Subject, judge: Judge, server: Server, keys: Keys,
 def test_split_at_the_body(client: Subject, judge: Judge, server: Server, keys: Keys, profile: LmProfile, vector: int) -> None:
     """A client loads a value whose reply is cut around the border of header and body."""
     connection, value = stored(client, server, keys, profile)
-    server.misbehave(f"segments:sizes={profile.header.reply_size + vector}+65536")
+    server.misbehave(in_segments(profile.header.reply_size + vector, 65536))
     load(client, judge, server, connection, keys, value)
 
 
@@ -82,7 +87,7 @@ def test_any_segmentation(
     @examples.costly(20)
     @given(st.lists(st.integers(1, whole), min_size=1, max_size=6))
     def check(sizes: list[int]) -> None:
-        server.misbehave(f"segments:sizes={'+'.join(map(str, sizes))}")
+        server.misbehave(in_segments(*sizes))
         exists_is_true(client, judge, server, connection, keys)
         load(client, judge, server, connection, keys, value)
 
@@ -101,7 +106,7 @@ def test_any_cuts(client: Subject, judge: Judge, server: Server, keys: Keys, pro
     def check(drawn: list[tuple[str, list[int]]]) -> None:
         for what, cuts in drawn:
             ends = [*cuts, size + len(value.payload)]
-            server.misbehave(f"segments:sizes={'+'.join(str(end - start) for start, end in zip([0, *cuts], ends, strict=True))}")
+            server.misbehave(in_segments(*(end - start for start, end in zip([0, *cuts], ends, strict=True))))
             match what:
                 case "exist":
                     exists_is_true(client, judge, server, connection, keys)
@@ -118,6 +123,11 @@ def test_any_cuts(client: Subject, judge: Judge, server: Server, keys: Keys, pro
                     load(client, judge, server, connection, keys, value)
 
     check()
+
+
+def in_segments(*sizes: int, pause: float = 0.0) -> str:
+    """The fault that delivers replies in sends of these sizes, the last one repeated, each once the one before was read."""
+    return f"segments:sizes={'+'.join(map(str, sizes))},pause={pause},patience={PATIENCE}"
 
 
 def exists_is_true(client: Subject, judge: Judge, server: Server, connection: str, keys: Keys) -> None:

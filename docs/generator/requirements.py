@@ -12,7 +12,7 @@ from typing import Final
 
 import cases
 from docs.generator.links import ROOT, slug
-from docs.generator.table import cell, table
+from docs.generator.table import cell, marked_up, table
 from harness.case import case_name, spec_of, topic_of
 from harness.requirements import Requirement, load_requirements
 
@@ -50,7 +50,7 @@ def _rows(requirements: Sequence[Requirement], citing: Mapping[str, Sequence[str
             f"[{one.id}](../spec/{one.document}#{slug(one.id + level_and_releases)})",
             one.level,
             level_and_releases.rpartition(" · ")[2],
-            one.statement.replace("|", "\\|"),
+            marked_up(one.statement),
             where or f"none: {cell(one.untestable or '')}",
         )
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 from docs.generator.links import ROOT
-from docs.generator.table import table
+from docs.generator.table import marked_up, table
 
 SCHEMA: Final = ROOT / "reports" / "schemas" / "results-v1.schema.json"
 _INTRODUCTION: Final = """\
@@ -47,7 +47,7 @@ def _rows(definition: Mapping[str, Any]) -> Iterator[tuple[str, str, str]]:
     required = definition.get("required", ())
     for name, value in definition["properties"].items():
         description = "" if value is True else value.get("description", "")
-        yield f"`{name}`{'' if name in required else ', optional'}", _type(value), description.replace("|", "\\|")
+        yield f"`{name}`{'' if name in required else ', optional'}", _type(value), marked_up(description)
 
 
 def _type(value: Any) -> str:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
+from reports.escape import escape_markdown
+
 
 def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
     """A table; a cell may hold Markdown, but no line break."""
@@ -13,6 +15,9 @@ def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
 
 def cell(text: str) -> str:
     """Plain text as the content of a cell."""
-    for sign in "\\|*_<>[]`":
-        text = text.replace(sign, f"\\{sign}")
-    return " ".join(text.split())
+    return escape_markdown(" ".join(text.split()))
+
+
+def marked_up(text: str) -> str:
+    """Markdown as the content of a cell, which a bar would end."""
+    return text.replace("|", "\\|")

@@ -146,7 +146,6 @@ def _create(engine: Engine, guest: Guest, name: str) -> Container:
             list(guest.command) if guest.command is not None else None,
             name=name,
             entrypoint=[guest.entrypoint] if guest.entrypoint is not None else None,
-            environment={"HOME": "/tmp", **guest.variables},  # noqa: S108  # the container's own
             mounts=[EngineMount(str(guest.shared), str(guest.shared), type="bind")],
             stdin_open=True,
             init=True,
@@ -155,7 +154,7 @@ def _create(engine: Engine, guest: Guest, name: str) -> Container:
             # Else every line of the conversation would be written to the engine's disk as well.
             log_config=LogConfig(type="none"),
             **_reach(guest.network),
-            **confined(engine, guest.limits),
+            **confined(engine, guest.limits, guest.variables),
         )
 
 

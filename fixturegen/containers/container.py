@@ -82,7 +82,6 @@ def create(engine: Engine, order: Order, limits: Limits, reach: Reach) -> Contai
         return engine.client.containers.create(
             order.image.image_id,
             list(order.argv),
-            environment={"HOME": _SCRATCH, **order.variables},
             working_dir=_SCRATCH,
             mounts=[
                 EngineMount(mount.target, str(mount.source.resolve()), type="bind", read_only=not mount.writable)
@@ -92,13 +91,14 @@ def create(engine: Engine, order: Order, limits: Limits, reach: Reach) -> Contai
             network_mode=reach.mode,
             ports=ports or None,
             read_only=True,
-            **confined(engine, limits),
+            **confined(engine, limits, order.variables),
         )
 
 
-def confined(engine: Engine, limits: Limits) -> dict[str, Any]:
-    """What holds for every container of ours: the user who calls, the limits, no privileges, and whom it belongs to."""
+def confined(engine: Engine, limits: Limits, variables: Mapping[str, str]) -> dict[str, Any]:
+    """What holds for every container of ours: the user who calls and a home, the limits, no privileges, whom it belongs to."""
     return {
+        "environment": {"HOME": _SCRATCH, **variables},
         # A rootless engine maps its root to the user who runs it; elsewhere files must not come out as root's.
         "user": None if engine.rootless else f"{os.getuid()}:{os.getgid()}",
         "mem_limit": limits.memory,

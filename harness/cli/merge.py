@@ -10,7 +10,6 @@ from typing import Annotated
 import typer
 
 from harness.cli import options
-from harness.cli.numbers import whole
 from harness.expectations.write import require_free
 from harness.runner import own_output, require_room_for_results, require_room_for_summary, write_the_list
 from harness.usage import UsageError
@@ -30,10 +29,8 @@ def command(
             "--write-expectations", metavar="FILE", help="Write a list of known failures with every failure of the whole run."
         ),
     ] = None,
-    force: Annotated[bool, typer.Option("--force", help="Let --write-expectations overwrite the file.")] = False,
-    failures: Annotated[
-        int, typer.Option("--failures", metavar="NUMBER", parser=whole(0), help="How many failures to explain on the terminal.")
-    ] = 10,
+    force: options.Force = False,
+    failures: options.Failures = 10,
 ) -> int:
     """Put the shards of a run together, as 'lmconform run --shard' makes them: the reports and the verdict of the whole run.
 

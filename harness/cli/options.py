@@ -7,6 +7,8 @@ from typing import Annotated
 
 import typer
 
+from harness.cli.numbers import whole
+
 Client = Annotated[
     str,
     typer.Option(
@@ -29,5 +31,9 @@ Only = Annotated[
 Summary = Annotated[
     Path | None,
     typer.Option("--summary", metavar="FILE", help="Write a summary in Markdown there, such as to $GITHUB_STEP_SUMMARY."),
+]
+Force = Annotated[bool, typer.Option("--force", help="Let --write-expectations overwrite the file.")]
+Failures = Annotated[
+    int, typer.Option("--failures", metavar="NUMBER", parser=whole(0), help="How many failures to explain on the terminal.")
 ]
 Runtime = Annotated[str, typer.Option("--runtime", help="Where the real lmcache runs: venv or docker.")]

@@ -40,7 +40,7 @@ def command(
             help="Write such a list with every failure of this run; with --expectations, bring that list up to date.",
         ),
     ] = None,
-    force: Annotated[bool, typer.Option("--force", help="Let --write-expectations overwrite the file.")] = False,
+    force: options.Force = False,
     shard: Annotated[
         str | None,
         typer.Option(
@@ -96,9 +96,7 @@ def command(
             help="How much memory a client may hold, such as 512MiB (default: 4GiB, or less on a small machine).",
         ),
     ] = None,
-    failures: Annotated[
-        int, typer.Option("--failures", metavar="NUMBER", parser=whole(0), help="How many failures to explain on the terminal.")
-    ] = 10,
+    failures: options.Failures = 10,
     jobs: Annotated[
         int | None,
         typer.Option(

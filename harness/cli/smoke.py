@@ -30,7 +30,6 @@ def command(
 
     Exit codes: 0 all right, 1 a check failed, 2 the client cannot be started.
     """
-    meeting.expect(client)
     unavailable: list[ClientUnavailable] = []
     heard: list[str] = []
 
@@ -45,7 +44,8 @@ def command(
             unavailable.append(error)
             raise
 
-    checks = smoke(start)
+    with meeting.expected(client):
+        checks = smoke(start)
     if unavailable:
         raise unavailable[0]
     count = {state: sum(check.state is state for check in checks) for state in State}

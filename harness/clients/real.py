@@ -18,16 +18,10 @@ def real_client(text: str) -> tuple[Sequence[str], Mapping[str, str]]:
         ClientUnavailable: it is no release, or none that was captured.
         EnvironmentUnavailable: the pinned environment cannot be made.
     """
-    release = captured_release(text)
-    return _prepared(release)
+    return _prepared(_captured(text))
 
 
-def captured_release(text: str) -> Release:
-    """The release that a client specification names.
-
-    Raises:
-        ClientUnavailable: it is no release, or none that was captured.
-    """
+def _captured(text: str) -> Release:
     if not text.strip():
         raise ClientUnavailable("lmcache: needs a release, such as lmcache:0.5.6")
     try:

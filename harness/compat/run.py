@@ -10,6 +10,7 @@ from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field, replace
 from typing import Final, Literal
 
+from fixturegen.corpus import corpus_fingerprint
 from fixturegen.environment import open_environment
 from fixturegen.errors import CaptureError, EnvironmentUnavailable
 from fixturegen.server_process import healthy
@@ -20,7 +21,6 @@ from harness.compat.generations import client_seal, generations, server_seal
 from harness.compat.share import Both, share
 from harness.compat.talk import Tags, talk
 from harness.machine import at_once
-from harness.matrix import corpus_fingerprint
 from harness.targets import mock_server
 from harness.version import TOOL_VERSION
 from reports.compat.model import Cell, CompatResult

@@ -82,7 +82,7 @@ class Engine:
         end = len(prompt) if unfull else len(prompt) - len(prompt) % CHUNK
         wanted = [{"start": start, "end": min(start + CHUNK, end)} for start in range(0, end, CHUNK)]
         cut = [{name: chunk[name] for name in ("start", "end")} for chunk in found]
-        self.judge.same_value(wanted, cut, what="the chunks", source="the chunk size", cite="KEY-CHUNK-007")
+        self.judge.same_value(wanted, cut, what="the list of chunks", source="the chunk size", cite="KEY-CHUNK-007")
         return [Chunk(number, chunk["start"], chunk["end"], self._key(chunk["key"])) for number, chunk in enumerate(found)]
 
     def store(

@@ -35,6 +35,7 @@ def one_line(text: str) -> str:
 
 _VOLATILE: Final = re.compile(
     r"lmconform/[0-9a-f]{8}/\d+"  # the model name that keys of one run have
+    r"|\b\d+ of \d{4,} bytes differ, the first at 0x[0-9a-f]+"  # how much of a large value is wrong is a matter of timing
     r"|\b\d+(?:\.\d+)? ?(?:s|ms|us|seconds|milliseconds)\b"
     r"|(?<=[\d\]t]:)\d{2,5}\b"  # a port: 127.0.0.1:40001, [::1]:40001, localhost:40001
     r"|\b(?<=port )\d+\b"

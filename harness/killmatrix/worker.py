@@ -19,9 +19,10 @@ import pytest
 
 from harness.bare_pytest import bare_pytest
 from harness.case import Cell, TargetName, spec_of
+from harness.executions import case_id, cell_of, topic_and_case
 from harness.killmatrix.kill import kills
 from harness.killmatrix.standin import StandIns
-from harness.matrix import Matrix, case_id, cell_of, topic_and_case
+from harness.matrix import Matrix
 from harness.mutants.mutant import load_server_mutants
 from harness.plugin import ERROR, SECONDS, matrix_of
 from harness.runner import own_output

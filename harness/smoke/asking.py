@@ -8,11 +8,12 @@ import time
 from collections.abc import Mapping
 from typing import Any, Final
 
-from harness.advice import advice, answer_shape
 from harness.client import AdapterFault, Answer, ClientCrash, ClientFailure, ClientHang, ClientTooLarge, Error, Miss, Ok
 from harness.clients.answers import answer_members
 from harness.clients.contract import shorten
 from harness.clients.session import ClientSession
+from harness.smoke.advice import advice
+from harness.smoke.sketch import answer_shape
 from wire.release import KNOWN_RELEASES
 
 DEADLINE: Final = 10.0

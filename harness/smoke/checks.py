@@ -28,6 +28,7 @@ from harness.clients.samples import HEADER, sample_arguments, sample_key
 from harness.clients.session import ClientSession
 from harness.smoke import sockets
 from harness.smoke.asking import DEADLINE, Asker, CheckFailed, NotApplicable, expected_answer, explanation, failure_explained
+from reports.words import count
 from wire.release import KNOWN_RELEASES
 
 MADE_UP_OPERATION: Final = "lmconform_made_up_operation"
@@ -144,8 +145,8 @@ class _Smoke:
         remarks = [f"the contract has no operation {op!r}{_meant(op)}" for op in unknown]
         if not set(about.operations) & set(OPERATIONS):
             remarks.append("no operation of the contract is declared, so that every case will be unsupported")
-        count = f"{len(about.operations)} operations, {len(about.releases)} releases"
-        words = f"{about.name} {about.version} ({about.language}), protocol {PROTOCOL_VERSION}: {count}"
+        declared = f"{count(len(about.operations), 'operation')}, {count(len(about.releases), 'release')}"
+        words = f"{about.name} {about.version} ({about.language}), protocol {PROTOCOL_VERSION}: {declared}"
         return "\n".join([words, *(f"remark: {remark}" for remark in remarks)])
 
     def unknown_operation(self) -> str:

@@ -53,8 +53,9 @@ def deadline(asker: Asker) -> str:
         try:
             answer = asker.ask(op, _arguments(asker, op), deadline=TIMEOUT + SLACK)
         except ClientHang as hang:
-            what = f"{hang}; the server does not answer, and timeout_ms was {TIMEOUT * 1000:.0f}"
-            raise CheckFailed(explanation(what, asker.session.last_sent, "", expected % asker.id, todo)) from None
+            words, *more = map(str.strip, str(hang).split("\n"))
+            what = f"{words}; the server does not answer, and timeout_ms was {TIMEOUT * 1000:.0f}"
+            raise CheckFailed(explanation(what, asker.session.last_sent, "", expected % asker.id, todo, *more)) from None
         took = time.monotonic() - began
         if not isinstance(answer, Error):
             raise asker.wrong(answer, expected % asker.id, todo, what=f"the server did not answer {op}, and the client did")

@@ -8,9 +8,9 @@ from typing import Final
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
-from reports.escape import escape, escape_markdown
+from reports.escape import escape, escape_lines, escape_markdown
 from reports.results import Results
-from reports.run.view import Failure, run_view, visible
+from reports.run.view import Failure, run_view
 
 LARGEST: Final = 500_000
 """Bytes of the Markdown; GitHub shows no job summary of more than 1 MiB, and a job may have several."""
@@ -31,6 +31,11 @@ def markdown(results: Results) -> str:
         if len(text.encode()) <= LARGEST:
             return text
     return _cut(text)
+
+
+def visible(text: str) -> str:
+    """Lines of text in which nothing can act."""
+    return "\n".join(escape_lines(text))
 
 
 def code_span(text: str) -> str:

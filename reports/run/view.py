@@ -3,33 +3,31 @@
 from __future__ import annotations
 
 import json
-from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
 from reports.diagnosis import Diagnosis
-from reports.escape import escape
-from reports.expectation import Standing
 from reports.explain import explain_text, label_of
 from reports.headline import Headline, headline
 from reports.plain import clip
 from reports.record import CaseRecord, RunHeader
 from reports.results import Results, count_of_cases
 from reports.tally import (
+    LETTERS,
     Cell,
     FailureGroup,
     ListFault,
-    Matrix,
     SkipGroup,
     failure_groups,
     flaky_passes,
     list_faults,
     matrix,
     skip_groups,
+    skipped_subjects,
 )
 from reports.verdict import Outcome, Verdict
-from reports.words import count
+from reports.words import count, span
 
 TEXT: Final = 300
 """Characters of one text shown at most; the results file has the rest."""
@@ -42,20 +40,7 @@ BRIEF: Final = 50
 ROWS: Final = 30
 """Reasons for skipped cases, and faults of the list of known failures."""
 
-LETTERS: Final = {Outcome.PASSED: "p", Outcome.FAILED: "F", Outcome.ERROR: "E", Outcome.SKIPPED: "s"}
-MEANINGS: Final = {
-    Outcome.PASSED: "passed",
-    Outcome.FAILED: "failed",
-    Outcome.ERROR: "harness or environment",
-    Outcome.SKIPPED: "skipped: unsupported or known",
-}
-STANDINGS: Final = {
-    Standing.OTHER_ERROR: "fails with another error",
-    Standing.PASSED: "passes",
-    Standing.UNSUPPORTED: "is unsupported",
-    Standing.EXPIRED: "expired on {expires}",
-    Standing.LISTED_TWICE: "lists what another entry lists",
-}
+_GRAVITY: Final = (Outcome.SKIPPED, Outcome.PASSED, Outcome.FAILED, Outcome.ERROR)
 
 
 @dataclass(frozen=True)
@@ -156,10 +141,10 @@ def run_view(results: Results, *, explained: int) -> RunView:
         facts=tuple(_facts(results.header)),
         topics=table.topics,
         columns=tuple(
-            Column(_span(column.releases), column.target, tuple(_cell(column.cells.get(topic, ())) for topic in table.topics))
+            Column(span(column.releases), column.target, tuple(_cell(column.cells.get(topic, ())) for topic in table.topics))
             for column in table.columns
         ),
-        legend=_legend(table),
+        legend=f"{table.legend}.",
         failures=tuple(map(_failure, groups[:explained])),
         brief=tuple(map(_brief, rest[:BRIEF])),
         left_out=max(0, len(rest) - BRIEF),
@@ -175,7 +160,7 @@ def _facts(header: RunHeader) -> Iterator[tuple[str, str]]:
     client = header.client
     yield "client", f"{clip(client.name, TEXT)} {clip(client.version, TEXT)} ({clip(client.language, TEXT)})"
     yield "started as", clip(client.spec, LONG)
-    yield "against", f"lmcache {_span(header.releases)} on {', '.join(header.targets)}"
+    yield "against", f"lmcache {span(header.releases)} on {', '.join(header.targets)}"
     if header.expectations is not None:
         listed = header.expectations
         yield "known failures", f"{clip(listed.file, TEXT)}, {count(listed.entries, 'entry', 'entries')}"
@@ -187,26 +172,10 @@ def _facts(header: RunHeader) -> Iterator[tuple[str, str]]:
     yield "with", f"lmconform {header.tool_version}, {clip(header.python, TEXT)}, {clip(header.platform, TEXT)}"
 
 
-def _span(releases: Sequence[str]) -> str:
-    if len(releases) <= 2:
-        return ", ".join(releases)
-    return f"{releases[0]} to {releases[-1]} ({len(releases)})"
-
-
 def _cell(cell: Cell) -> tuple[str, str]:
     worst = max((outcome for outcome, _ in cell), key=_GRAVITY.index, default=None)
     text = " ".join(f"{number}{LETTERS[outcome]}" for outcome, number in cell)
     return text or ".", str(worst) if worst is not None else "none"
-
-
-_GRAVITY: Final = (Outcome.SKIPPED, Outcome.PASSED, Outcome.FAILED, Outcome.ERROR)
-
-
-def _legend(table: Matrix) -> str:
-    used = {outcome for column in table.columns for cell in column.cells.values() for outcome, _ in cell}
-    letters = ", ".join(f"{LETTERS[outcome]} {MEANINGS[outcome]}" for outcome in Outcome if outcome in used)
-    shared = any(len(column.releases) > 1 for column in table.columns)
-    return f"{letters}. Where releases share a column, counts hold for each of them." if shared else f"{letters}."
 
 
 def _failure(group: FailureGroup) -> Failure:
@@ -266,28 +235,15 @@ def _brief(group: FailureGroup) -> Brief:
 
 
 def _rows(groups: Sequence[SkipGroup]) -> Iterator[Row]:
-    totals = Counter[str]()
-    reasons: dict[str, list[str]] = {}
-    for group in groups:
-        totals[group.subject] += group.count
-        if group.reason:
-            reasons.setdefault(group.subject, []).append(clip(group.reason, TEXT // 2))
-    for subject, number in totals.most_common(ROWS):
-        said = reasons.get(subject, [])
-        more = f"; and {len(said) - 3} more reasons" if len(said) > 3 else ""
-        yield Row(clip(subject, TEXT), count_of_cases(number), "; ".join(said[:3]) + more)
-    if len(totals) > ROWS:
-        yield Row(f"and {len(totals) - ROWS} more", "", "")
+    subjects = skipped_subjects(groups)
+    for one in subjects[:ROWS]:
+        yield Row(clip(one.subject, TEXT), count_of_cases(one.count), one.said(TEXT // 2))
+    if len(subjects) > ROWS:
+        yield Row(f"and {len(subjects) - ROWS} more", "", "")
 
 
 def _faults(faults: Sequence[ListFault]) -> Iterator[Row]:
     for fault in faults[:ROWS]:
-        said = STANDINGS[fault.standing].format(expires=fault.expires)
-        yield Row(f"entry {fault.entry}", count_of_cases(fault.count), f"{said}, such as {clip(fault.first, TEXT)}")
+        yield Row(f"entry {fault.entry}", count_of_cases(fault.count), f"{fault.said}, such as {clip(fault.first, TEXT)}")
     if len(faults) > ROWS:
         yield Row(f"and {len(faults) - ROWS} more", "", "")
-
-
-def visible(text: str) -> str:
-    """Lines of text in which nothing can act; what is one line stays one."""
-    return "\n".join(map(escape, text.split("\n")))

@@ -5,7 +5,6 @@ An interpreted example is judged from a copy (:func:`broken_copy`); one that has
 
 import contextlib
 import fcntl
-import os
 import shlex
 import shutil
 from collections.abc import Callable, Iterator
@@ -110,12 +109,6 @@ class Workshop:
             if not self._source.exists():
                 shutil.copytree(self._example, self._source, ignore=MADE_BY_BUILDS)
             yield
-
-
-def shared_folder(tmp_path_factory) -> Path:
-    """A folder of this run of pytest that its processes have in common."""
-    base = tmp_path_factory.getbasetemp()
-    return base.parent if "PYTEST_XDIST_WORKER" in os.environ else base
 
 
 def spec(program: Path, *interpreter: str) -> str:

@@ -3,12 +3,9 @@
 import subprocess
 
 import pytest
-from broken_sources import EXAMPLES, Breakage, Workshop, assert_in_table, found, shared_folder
+from broken_sources import EXAMPLES, Breakage, Workshop, assert_in_table, found
+from conformance import assert_conformant
 from generations import REPRESENTATIVES, comma_separated
-
-from harness.runner import RunOptions, run_matrix
-from reports.results import read_results
-from reports.verdict import ExitCode, Verdict
 
 UNSUPPORTED = {"chunk_keys", "deployment_keys", "concurrent"}
 BREAKAGES = [
@@ -53,8 +50,8 @@ def build(cmake):
 
 
 @pytest.fixture(scope="module")
-def workshop(cmake, tmp_path_factory):
-    return Workshop(EXAMPLES / "cpp", build(cmake), shared_folder(tmp_path_factory))
+def workshop(cmake, shared_folder):
+    return Workshop(EXAMPLES / "cpp", build(cmake), shared_folder)
 
 
 @pytest.fixture(scope="module")
@@ -66,15 +63,12 @@ def client(workshop):
     ("target", "releases"), [("fixtures", "all"), ("mock", comma_separated(REPRESENTATIVES))], ids=["fixtures", "mock"]
 )
 def test_it_is_conformant_on_fixtures_of_every_release_and_the_mock_of_every_generation(client, tmp_path, target, releases):
-    assert run_matrix(RunOptions(client=client, lmcache=releases, target=target, folder=tmp_path)) == ExitCode.CONFORMANT
-    results = read_results(tmp_path / "results.jsonl")
-    assert {case.operation for case in results.cases if case.verdict is Verdict.UNSUPPORTED} <= UNSUPPORTED
+    assert_conformant(client, tmp_path, releases=releases, target=target, unsupported=UNSUPPORTED)
 
 
 @pytest.mark.live
 def test_it_is_conformant_on_the_real_server(client, pinned_release, tmp_path):
-    options = RunOptions(client=client, lmcache=str(pinned_release), target="live", folder=tmp_path)
-    assert run_matrix(options) == ExitCode.CONFORMANT
+    assert_conformant(client, tmp_path, releases=str(pinned_release), target="live", unsupported=UNSUPPORTED)
 
 
 @pytest.mark.parametrize("breakage", BREAKAGES, ids=lambda breakage: breakage.name)

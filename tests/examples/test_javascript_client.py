@@ -4,10 +4,7 @@ import subprocess
 
 import pytest
 from broken_sources import EXAMPLES, Breakage, assert_in_table, broken_copy, found, spec
-
-from harness.runner import RunOptions, run_matrix
-from reports.results import read_results
-from reports.verdict import ExitCode, Verdict
+from conformance import assert_conformant
 
 SOURCE = EXAMPLES / "javascript"
 RELEASES = "0.3.1,0.5.6"
@@ -50,17 +47,12 @@ def client(node):
 
 
 def test_it_is_conformant_on_fixtures_and_mock_of_the_oldest_and_the_newest_release(client, tmp_path):
-    options = RunOptions(client=client, lmcache=RELEASES, target="fixtures,mock", folder=tmp_path)
-    assert run_matrix(options) == ExitCode.CONFORMANT
-    cases = read_results(tmp_path / "results.jsonl").cases
-    assert {case.operation for case in cases if case.verdict is Verdict.UNSUPPORTED} <= UNSUPPORTED
-    assert {case.release for case in cases if case.verdict is Verdict.PASS} == set(RELEASES.split(","))
+    assert_conformant(client, tmp_path, releases=RELEASES, unsupported=UNSUPPORTED)
 
 
 @pytest.mark.live
 def test_it_is_conformant_on_the_real_server(client, pinned_release, tmp_path):
-    options = RunOptions(client=client, lmcache=str(pinned_release), target="live", folder=tmp_path)
-    assert run_matrix(options) == ExitCode.CONFORMANT
+    assert_conformant(client, tmp_path, releases=str(pinned_release), target="live", unsupported=UNSUPPORTED)
 
 
 @pytest.mark.parametrize("breakage", BREAKAGES, ids=lambda breakage: breakage.name)

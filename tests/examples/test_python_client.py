@@ -9,6 +9,7 @@ import textwrap
 
 import pytest
 from broken_sources import EXAMPLES, Breakage, assert_in_table, broken_copy, found
+from conformance import assert_conformant
 
 from harness.cli.main import main
 from harness.runner import RunOptions, run_matrix
@@ -68,11 +69,7 @@ def enter(monkeypatch):
 
 def test_it_is_conformant_on_fixtures_and_mock_of_the_oldest_and_the_newest_release(enter, tmp_path):
     enter(SOURCE)
-    options = RunOptions(client=CLIENT, lmcache=RELEASES, target="fixtures,mock", folder=tmp_path)
-    assert run_matrix(options) == ExitCode.CONFORMANT
-    cases = read_results(tmp_path / "results.jsonl").cases
-    assert {case.operation for case in cases if case.verdict is Verdict.UNSUPPORTED} <= UNSUPPORTED
-    assert {case.release for case in cases if case.verdict is Verdict.PASS} == set(RELEASES.split(","))
+    assert_conformant(CLIENT, tmp_path, releases=RELEASES, unsupported=UNSUPPORTED)
 
 
 @pytest.mark.parametrize("breakage", BREAKAGES, ids=lambda breakage: breakage.name)

@@ -3,12 +3,10 @@
 import subprocess
 
 import pytest
-from broken_sources import EXAMPLES, Breakage, Workshop, assert_in_table, found, shared_folder
+from broken_sources import EXAMPLES, Breakage, Workshop, assert_in_table, found
+from conformance import assert_conformant
 
 from fixturegen.corpus import captured_releases
-from harness.runner import RunOptions, run_matrix
-from reports.results import read_results
-from reports.verdict import ExitCode, Verdict
 
 UNSUPPORTED = {"chunk_keys", "deployment_keys"}
 OLDEST = captured_releases()[0]
@@ -63,8 +61,8 @@ def build(cargo):
 
 
 @pytest.fixture(scope="module")
-def workshop(cargo, tmp_path_factory):
-    return Workshop(EXAMPLES / "rust", build(cargo), shared_folder(tmp_path_factory))
+def workshop(cargo, shared_folder):
+    return Workshop(EXAMPLES / "rust", build(cargo), shared_folder)
 
 
 @pytest.fixture(scope="module")
@@ -74,9 +72,7 @@ def client(workshop):
 
 @pytest.mark.parametrize("release", ["0.5.6", str(OLDEST)])
 def test_it_is_conformant_on_fixtures_and_mock(client, tmp_path, release):
-    assert run_matrix(RunOptions(client=client, lmcache=release, folder=tmp_path)) == ExitCode.CONFORMANT
-    results = read_results(tmp_path / "results.jsonl")
-    assert {case.operation for case in results.cases if case.verdict is Verdict.UNSUPPORTED} <= UNSUPPORTED
+    assert_conformant(client, tmp_path, releases=release, unsupported=UNSUPPORTED)
 
 
 @pytest.mark.parametrize("breakage", BREAKAGES, ids=lambda breakage: breakage.name)

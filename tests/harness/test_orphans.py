@@ -6,17 +6,16 @@ import shlex
 import signal
 import subprocess
 import sys
-import time
 import uuid
 from pathlib import Path
 
 import pytest
+from waiting import wait_until
 
 from fixturegen import leash
 
 HANGS = Path(__file__).parent / "clients" / "broken" / "hangs_with_children.py"
 MARK = "LMCONFORM_TEST_OF_ORPHANS"
-PATIENCE = 30.0
 ROOT = Path(__file__).resolve().parents[2]
 WORKS = ("--lmcache", "0.5.6", "--target", "fixtures", "--only", "keys.*", "--only", "lm.re*", "--deadline", "500")
 """Cases enough for two workers."""
@@ -34,13 +33,6 @@ def alive(mark):
         if f"{MARK}={mark}".encode() in variables:
             found[pid] = words
     return found
-
-
-def wait_until(condition, what):
-    until = time.monotonic() + PATIENCE
-    while not condition():
-        assert time.monotonic() < until, what()
-        time.sleep(0.02)
 
 
 @pytest.fixture

@@ -311,6 +311,13 @@ def test_machines_may_differ(two, command, changes):
     assert command("merge", *(str(run.folder) for run in two), "--out", "merged").code == 0
 
 
+def test_a_client_may_declare_its_operations_in_another_order_each_time(two, command):
+    declared = read_results(two[1].folder / "results.jsonl").header.client.operations
+    assert len(declared) > 1
+    edit_header(two[1], client__operations=list(reversed(declared)))
+    assert command("merge", *(str(run.folder) for run in two), "--out", "merged").code == 0
+
+
 def test_a_run_that_was_cut_differently_is_refused(copies, command):
     ended = command("merge", *(str(run.folder) for run in copies("1-of-2", "2-of-3")), "--out", "merged")
     assert ended.code == 2

@@ -12,7 +12,6 @@ import pytest
 from fixturegen.containers.engine import Engine
 from fixturegen.containers.image import default_base, find_dockerfile
 from fixturegen.lock import locked
-from harness import meeting
 from harness.cli.main import main
 from harness.runner import RunOptions, run_matrix
 from harness.version import TOOL_VERSION
@@ -42,15 +41,12 @@ def test_what_the_image_is_made_from_is_what_its_dockerfile_copies():
 
 
 @pytest.fixture(scope="module")
-def wheels(engine, tmp_path_factory):
+def wheels(engine, shared_folder):
     """The wheelhouse of the guide; it is the same for all processes of these tests, made by the first."""
-    shared = tmp_path_factory.getbasetemp()
-    if "PYTEST_XDIST_WORKER" in os.environ:
-        shared = shared.parent
-    folder = shared / "wheels-of-lmconform"
-    with locked(shared / "wheels-of-lmconform.lock"):
+    folder = shared_folder / "wheels-of-lmconform"
+    with locked(shared_folder / "wheels-of-lmconform.lock"):
         if not folder.exists():
-            making = shared / "wheels-in-the-making"
+            making = shared_folder / "wheels-in-the-making"
             command = [sys.executable, "-m", "pip", "wheel", "--quiet", "--wheel-dir", str(making), "hatchling", str(ROOT)]
             subprocess.run(command, check=True, timeout=300)
             making.rename(folder)
@@ -111,9 +107,6 @@ def test_it_judges_an_adapter_of_the_mounted_directory_and_leaves_the_results_th
 
 def judged(image, folder, target, *topics):
     """Judge the reference client in a container of the image on all cases of some topics."""
-    with contextlib.closing(Engine()) as connected:
-        if not connected.shares_loopback:
-            pytest.skip("this engine's networks have no address on this machine")
     client = f"docker:{REFERENCE.format(image=image)}"
     only = tuple(f"{topic}.*" for topic in topics)
     assert run_matrix(RunOptions(client=client, lmcache="0.5.6", target=target, only=only, folder=folder)) == ExitCode.CONFORMANT
@@ -123,21 +116,18 @@ def judged(image, folder, target, *topics):
 
 
 @pytest.mark.docker
-def test_a_client_in_it_has_its_round_trip_in_a_smoke_test(image, capfd):
-    try:
-        assert main(["smoke", "--client", f"docker:{REFERENCE.format(image=image)}"]) == 0
-    finally:
-        meeting.expect_nobody()
+def test_a_client_in_it_has_its_round_trip_in_a_smoke_test(engine_here, image, capfd):
+    assert main(["smoke", "--client", f"docker:{REFERENCE.format(image=image)}"]) == 0
     assert "ok    round trip\n" in capfd.readouterr().out
 
 
 @pytest.mark.docker
-def test_a_client_in_it_is_judged_on_fixtures_and_on_the_mock(image, tmp_path):
+def test_a_client_in_it_is_judged_on_fixtures_and_on_the_mock(engine_here, image, tmp_path):
     topics = ("keys.format", "lm.connection", "lm.concurrency", "lm.misbehaviour", "lm.state")
     judged(image, tmp_path / "out", "fixtures,mock", *topics)
 
 
 @pytest.mark.docker
 @pytest.mark.live
-def test_a_client_in_it_is_judged_on_the_real_server(image, pinned_release, tmp_path):
+def test_a_client_in_it_is_judged_on_the_real_server(engine_here, image, pinned_release, tmp_path):
     judged(image, tmp_path / "out", "live", "lm.roundtrip", "lm.connection")

@@ -11,7 +11,6 @@ from harness.cli.main import main
 BLOCKS = list(shown())
 CODE = [block for block in BLOCKS if block.kind == "python"]
 COMMANDS = [block for block in BLOCKS if block.kind == "console"]
-ATTEMPTS = 3
 STEP_COUNT = len(list(STEPS.glob("step*.py")))
 
 
@@ -44,16 +43,12 @@ def test_a_command_prints_what_the_page_shows(block, folder, monkeypatch, capfd)
     for name, value in SURROUNDINGS.items():
         monkeypatch.setenv(name, value)
     command, *words = shlex.split(block.command)
-    # On a machine with much else to do, two segments may reach a client as one: then the page's first failure is none, this time.
-    for _ in range(ATTEMPTS):
-        if command == "./lmconform":
-            main(words)
-        else:
-            subprocess.run(["sh", "-c", block.command], check=True)
-        lines = compared(capfd.readouterr().out)
-        if agree(block.output, lines):
-            return
-    pytest.fail("\n".join(["write it anew with: .venv/bin/python -m docs.generator.tutorial", *lines]))
+    if command == "./lmconform":
+        main(words)
+    else:
+        subprocess.run(["sh", "-c", block.command], check=True)
+    lines = compared(capfd.readouterr().out)
+    assert agree(block.output, lines), "\n".join(["write it anew with: .venv/bin/python -m docs.generator.tutorial", *lines])
 
 
 @pytest.mark.parametrize(

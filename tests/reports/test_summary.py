@@ -50,6 +50,12 @@ def test_a_conformant_run(run: Any, make_case: Any) -> None:
     ]
 
 
+def test_topics_in_which_no_client_takes_part_are_named(run: Any, make_case: Any) -> None:
+    cases = [make_case(), make_case("servers.transcripts.replay", judges="server"), make_case("lm.put.any", Verdict.UNSUPPORTED)]
+    said = " ".join(text_of(run(*cases)).split())
+    assert "p passed, s skipped: unsupported or known; cases of servers.transcripts hold the server to" in said
+
+
 @pytest.mark.parametrize(
     ("verdicts", "word", "last"),
     [

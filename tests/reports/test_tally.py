@@ -38,6 +38,13 @@ def test_failures_of_one_case_for_one_reason_make_one_group(make_case: Any) -> N
     assert [(group.first, len(group.others)) for group in groups] == [(same[0], 4), (other, 0), (hang, 0)]
 
 
+def test_numbers_tell_failures_apart_unless_the_client_said_them(make_case: Any) -> None:
+    answers = [f"get should have succeeded; the client answered error refused: length {n} at 0xc0{n}f0" for n in (1, 23)]
+    measured = ["1 of 186 bytes differs, the first at 0xc", "4 of 186 bytes differ, the first at 0x20"]
+    cases = [make_case(verdict=Verdict.FAIL, variant=why[-4:], summary=why) for why in (*answers, *measured)]
+    assert [len(group.others) for group in failure_groups(cases)] == [1, 0, 0]
+
+
 def test_skipped_cases_are_no_failures(make_case: Any) -> None:
     assert failure_groups([make_case(verdict=Verdict.UNSUPPORTED), make_case(verdict=Verdict.KNOWN_FAILURE)]) == []
 

@@ -163,6 +163,7 @@ def test_no_text_in_a_list_keeps_a_run_busy():
         ("request 123e4567-e89b-12d3-a456-426614174000 failed", "request * failed"),
         ("the code is 400", "the code is 400"),
         ("1 of 186 bytes differs, the first at 0xc", "1 of 186 bytes differs, the first at 0xc"),
+        ("the payload: 916980 of 1048576 bytes differ, the first at 0x1f401", "the payload: *"),
         ("\ud800 is no text\x00", "* is no text*"),
     ],
 )

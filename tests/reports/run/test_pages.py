@@ -81,7 +81,8 @@ def test_the_verdict_comes_first(run: Any, make_case: Any) -> None:
     results = run(make_case(), make_case("lm.get.other", Verdict.FAIL, summary="s"))
     assert markdown(results).split("\n")[0] == "## NOT CONFORMANT"
     assert markdown(results).split("\n")[2] == "`2 cases in 4.2 s: 1 pass, 1 fail.`"
-    assert Page(html(results)).elements[-1] is not None
+    headings = [tag for tag, _ in Page(html(results)).elements if tag in {"h1", "h2", "h3"}]
+    assert headings.index("h1") == 0
     assert '<h1 class="bad">NOT CONFORMANT</h1>' in html(results)
 
 

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Final
 
 from harness.client import AdapterFault, ClientCrash, ClientFailure, ClientHang, ClientTooLarge
-from harness.clients.schema_files import member_schema
 
 _BY_WORDS: Final[tuple[tuple[type[ClientFailure], str, str], ...]] = (
     (ClientHang, "line received, unfinished", "end each answer with a line feed, and flush standard output after it"),
@@ -48,24 +47,3 @@ def advice(failure: ClientFailure) -> str:
     """What the author of the client can do; empty where nothing general can be said."""
     text = str(failure)
     return next((what for kind, words, what in _BY_WORDS if isinstance(failure, kind) and words in text), "")
-
-
-def answer_shape(op: str) -> Any:
-    """The ``ok`` of an operation as an author would sketch it: every member that must be there."""
-    schema = member_schema(op, "ok")
-    return {} if schema is None else _sketch(schema)
-
-
-def _sketch(schema: Any) -> Any:
-    if "hex" in schema.get("properties", {}):
-        return {"hex": "..."}
-    if "enum" in schema:
-        return schema["enum"][0]
-    kind = schema.get("type", "object")
-    kind = kind if isinstance(kind, str) else kind[0]
-    if kind == "object":
-        properties = schema.get("properties", {})
-        return {name: _sketch(properties.get(name, {})) for name in schema.get("required", [])}
-    if kind == "array":
-        return [_sketch(schema.get("items", {}))]
-    return {"string": "...", "integer": 0, "boolean": True, "null": None}[kind]
