@@ -82,29 +82,34 @@ def half_a_line_then_silence(request, scratch):
     signal.pause()
 
 
+def end_beside_a_child_that_writes(prepare):
+    """End with status 0 once the child has written its first byte."""
+    has_begun, begins = os.pipe()
+    if os.fork() == 0:
+        prepare()
+        os.write(1, b"x")
+        os.write(begins, b"x")
+        while True:
+            time.sleep(0.01)
+            os.write(1, b"x")
+    os.read(has_begun, 1)
+    os._exit(0)
+
+
 @kind
 def child_writes_on(request, scratch):
-    if os.fork() == 0:
-        while True:
-            os.write(1, b"x")
-            time.sleep(0.01)
-    os._exit(0)
+    end_beside_a_child_that_writes(prepare=lambda: None)
 
 
 @kind
 def child_leaves_and_writes_on(request, scratch):
-    if os.fork() == 0:
-        os.setsid()
-        while True:
-            os.write(1, b"x")
-            time.sleep(0.01)
-    os._exit(0)
+    end_beside_a_child_that_writes(prepare=os.setsid)
 
 
 @kind
 def speaks_after_its_answer(request, scratch):
-    write(id=request["id"], error=NO)
-    raw(b"and another thing\n")
+    answer = json.dumps({"id": request["id"], "error": NO})
+    raw(f"{answer}\nand another thing\n".encode())
     os._exit(0)
 
 
