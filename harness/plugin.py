@@ -380,8 +380,13 @@ def _hold_against_the_list(item: pytest.Item, report: Any) -> None:
 
 
 def _begin(config: pytest.Config) -> None:
+    from harness import quiet_exit
     from harness.client import ClientFailure
 
+    matrix = matrix_of(config)
+    if matrix.client_may_end_this_process:
+        capture = config.pluginmanager.getplugin("capturemanager")
+        config.add_cleanup(quiet_exit.prevent(capture.suspend_global_capture if capture is not None else lambda: None))
     try:
         matrix_of(config).begin()
     except (ClientFailure, OSError) as error:

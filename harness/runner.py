@@ -231,7 +231,7 @@ def require_room_for_summary(path: Path | None, folder: Path, taken: Sequence[Pa
     """Find out before the run whether the summary can be written after it, beside the results in ``folder``.
 
     Raises:
-        UsageError: it is a folder, there is no folder for it, it cannot be written, or it is a file of the results or of ``taken``.
+        UsageError: it is a folder, there is no folder for it, it cannot be written, or results are there or are to be.
     """
     if path is None:
         return

@@ -114,7 +114,9 @@ class ResultsWriter:
     def close(self, *, complete: bool = True, seconds: float | None = None) -> RunFooter:
         """Append the footer; a second call changes nothing and returns the first footer.
 
-        A run that holds fewer cases than it selected is incomplete, whoever says otherwise. ``seconds`` is how long the run took where that is not the time since the writer was made.
+        A run that holds fewer cases than it selected is incomplete, whoever says otherwise.
+
+        ``seconds`` is how long the run took where that is not the time since the writer was made.
         """
         if self._footer:
             return self._footer
