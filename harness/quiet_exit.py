@@ -14,8 +14,8 @@ from typing import Final, NoReturn
 STATUS: Final = 3
 """The exit status instead: that of pytest for an error inside, and of ours for a run that shows nothing."""
 _TOLD: Final = (
-    "lmconform: the client ended the process that it runs in, pytest itself, with os._exit(0): the run did not end, and nothing is "
-    "claimed about the client; answer and return instead, or use 'lmconform run', which gives the client a process of its own"
+    "lmconform: the client ended the process that it runs in, pytest itself, with os._exit(0): the run did not end, and nothing "
+    "is claimed about the client; answer and return instead, or use 'lmconform run', which gives the client a process of its own"
 )
 
 
