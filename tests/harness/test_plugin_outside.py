@@ -83,7 +83,8 @@ def test_a_run_that_stops_at_the_first_failure_is_incomplete(plain_pytest, resul
     assert results().incomplete is not None
 
 
-def test_unsupported_is_skipped(plain_pytest, tmp_path):
+@pytest.mark.parametrize("spread", [(), ("-n", "1")], ids=["alone", "xdist"])
+def test_unsupported_is_skipped_and_a_run_that_shows_nothing_fails(plain_pytest, tmp_path, spread):
     (tmp_path / "few.py").write_text(
         "from harness.reference.lm import ReferenceClient\n"
         "class Client(ReferenceClient):\n"
@@ -91,9 +92,11 @@ def test_unsupported_is_skipped(plain_pytest, tmp_path):
         "        return {**super().hello(**members), 'operations': []}\n"
     )
     ended = plain_pytest(
-        "--pyargs", "cases.keys", "--lmcache", "0.5.6", "--only", "keys.tokens.*", "--client", "python:few:Client"
+        "--pyargs", "cases.keys", "--lmcache", "0.5.6", "--only", "keys.tokens.*", "--client", "python:few:Client", *spread
     )
-    assert re.match(r"s+ ", ended.stdout)
+    assert re.search(r"^s+ ", ended.stdout, re.MULTILINE)
+    assert "no case judged the client" in ended.stdout
+    assert ended.returncode == 1
 
 
 @pytest.mark.parametrize("operation", ["token_hashes", "bye"])
