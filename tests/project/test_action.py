@@ -168,7 +168,9 @@ def test_every_exit_code_is_passed_on_with_its_verdict(tmp_path, code):
     runner = Action(ROOT / "action.yml", tmp_path)
     program = tmp_path / "temp" / "lmconform-venv" / "bin" / "lmconform"
     program.parent.mkdir(parents=True)
-    program.write_text(f"#!/bin/sh\nexit {code}\n")
+    program.write_text(
+        f'#!/bin/sh\nfor word; do case $word in --summary=*) : > "${{word#--summary=}}";; esac; done\nexit {code}\n'
+    )
     program.chmod(0o755)
     ended = runner.run(JUDGE, QUICK)
     assert ended.code == code
