@@ -8,6 +8,7 @@ from typing import Any
 
 from harness.expectations.book import Book
 from reports.record import CaseRecord
+from reports.verdict import SHOWN
 
 
 class Collectors:
@@ -22,6 +23,8 @@ class Collectors:
         """Set by :meth:`lose`."""
         self.results: Path | None = None
         """The results file that this run began to write."""
+        self.asked = self.shown = False
+        """Whether a case that judges the client has ended, and whether one passed or failed as listed."""
         self.book: Book | None = None
         """The list of known failures that records are held against before anybody sees them."""
 
@@ -43,6 +46,9 @@ class Collectors:
         """Hand a record to the listeners; all cases before it have been handed to them."""
         self._begin()
         case = self._judged(record)
+        if case.judges == "client":
+            self.asked = True
+            self.shown = self.shown or case.verdict in SHOWN
         for listener in self._listeners:
             listener(case)
 
@@ -65,7 +71,7 @@ class Collectors:
         self._listeners.clear()
         self._watchers.clear()
         self.before_first = None
-        self.cut_short = False
+        self.cut_short = self.asked = self.shown = False
         self.book = None
 
 

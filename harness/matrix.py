@@ -82,6 +82,8 @@ class Matrix:
     """Whether a property that fails looks for a smaller example to show."""
     apart: bool = False
     """No case runs in this process, and what a Python client does must not end it."""
+    attended: bool = False
+    """Another process executes the run and notices when this one ends."""
     patience: Patience = field(default_factory=lambda: Patience(DEADLINE))
     """How much of it is left with the client of this process."""
     _session: Session | None = None
@@ -214,6 +216,11 @@ class Matrix:
     @property
     def _apart(self) -> bool:
         return self.apart and may_kill(self.spec)
+
+    @property
+    def client_may_end_this_process(self) -> bool:
+        """Whether a client of which we know nothing can end this process, and with it the run, unseen."""
+        return may_kill(self.spec) and not self.apart and not self.attended
 
     def change_client(self, spec: str) -> None:
         """Judge another client from now on, with all patience."""

@@ -5,6 +5,7 @@ Loaded by pytest wherever this package is installed, so importing it must cost n
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Generator, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -21,6 +22,8 @@ if TYPE_CHECKING:
 MATRIX: Final = pytest.StashKey["Matrix"]()
 ERROR: Final = pytest.StashKey[BaseException]()
 SECONDS: Final = pytest.StashKey[float]()
+NOTHING: Final = pytest.StashKey[bool]()
+"""Noted where a run ended in which nothing failed and nothing was shown."""
 
 LONG: Final = "lm-"
 """What every option of ours may be spelled with, so that it is ours whatever other plugins a project has."""
@@ -299,12 +302,31 @@ def pytest_handlecrashitem() -> None:
 
 
 def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> None:
-    """End clients, servers and the results file; a run that was cut short is marked so."""
+    """End clients, servers and the results file; a run that was cut short is marked so, and one that shows nothing has failed."""
+    if exitstatus == pytest.ExitCode.OK and _shows_nothing(session.config):
+        session.config.stash[NOTHING] = True
+        session.exitstatus = pytest.ExitCode.TESTS_FAILED
     if MATRIX in session.config.stash:
         ended = exitstatus in {pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED} or (
             exitstatus == pytest.ExitCode.NO_TESTS_COLLECTED and session.config.stash[MATRIX].shard is not None
         )
         session.config.stash[MATRIX].end(complete=ended and not session.shouldstop and not session.shouldfail)
+
+
+def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> None:
+    """Say why a run has failed in which no case did."""
+    if NOTHING in config.stash:
+        terminalreporter.write_line(
+            "lmconform: no case judged the client, because it declares nothing that they need: the run shows nothing and fails"
+        )
+
+
+def _shows_nothing(config: pytest.Config) -> bool:
+    """Whether cases that judge the client ran, and each was skipped; a shard alone may well show nothing."""
+    matrix = sys.modules.get("harness.matrix")
+    if matrix is None or hasattr(config, "workerinput") or option(config, "shard") is not None:
+        return False
+    return matrix.collectors.asked and not matrix.collectors.shown
 
 
 @pytest.fixture
@@ -380,8 +402,13 @@ def _hold_against_the_list(item: pytest.Item, report: Any) -> None:
 
 
 def _begin(config: pytest.Config) -> None:
+    from harness import quiet_exit
     from harness.client import ClientFailure
 
+    matrix = matrix_of(config)
+    if matrix.client_may_end_this_process:
+        capture = config.pluginmanager.getplugin("capturemanager")
+        config.add_cleanup(quiet_exit.prevent(capture.suspend_global_capture if capture is not None else lambda: None))
     try:
         matrix_of(config).begin()
     except (ClientFailure, OSError) as error:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import fcntl
 import io
 import os
@@ -136,7 +137,7 @@ def _run(options: RunOptions) -> ExitCode:
     for release in releases:
         load_corpus(release)
     require_room_for_results(options.folder)
-    require_room_for_summary(options.summary)
+    require_room_for_summary(options.summary, options.folder)
     open_client(options.client, budget=budget, apart=options.isolate and may_kill(options.client)).stop()
     if "live" in targets and options.live is None:
         _prepare(options.runtime, releases)
@@ -232,18 +233,28 @@ def _require_sense_of_the_shard(options: RunOptions) -> None:
         )
 
 
-def require_room_for_summary(path: Path | None) -> None:
-    """Find out before the run whether the summary can be written after it.
+def require_room_for_summary(path: Path | None, folder: Path, taken: Sequence[Path] = ()) -> None:
+    """Find out before the run whether the summary can be written after it, beside the results in ``folder``.
 
     Raises:
-        UsageError: it is a folder, or there is no folder for it.
+        UsageError: it is a folder, there is no folder for it, it cannot be written, or results are there or are to be.
     """
     if path is None:
         return
+    if path.resolve() in {other.resolve() for other in (*(folder / name for name in (RESULTS, JUNIT, PAGE)), *taken)}:
+        raise UsageError(f"cannot write the summary {path}: results are kept under that name; name another file")
     if path.is_dir():
         raise UsageError(f"cannot write the summary {path}: it is a folder; name a file")
     if not path.parent.is_dir():
         raise UsageError(f"cannot write the summary {path}: there is no folder {path.parent}")
+    try:
+        if not path.exists():
+            path.touch()
+            path.unlink()
+        elif not os.access(path, os.W_OK):
+            raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
+    except OSError as error:
+        raise UsageError(f"cannot write the summary {path}: {error.strerror}; name another file") from None
 
 
 def require_room_for_results(folder: Path) -> None:

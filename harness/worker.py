@@ -47,6 +47,11 @@ class Worker:
         self._case = -1
         self._speaking = threading.Lock()
 
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_collection(self, session: pytest.Session) -> None:
+        """Say whose process this is."""
+        matrix_of(session.config).attended = True
+
     def pytest_runtestloop(self, session: pytest.Session) -> bool:
         """Execute what is asked for, until nothing more is."""
         matrix = matrix_of(session.config)

@@ -82,6 +82,10 @@ def _source(path: Path, results: Results) -> _Source:
         raise MergeError(f"{path}: was merged already; name the files of the shards")
     if header.shard is None or header.selection is None:
         raise MergeError(f"{path}: holds a whole run and no shard; 'lmconform run --shard 1/4' makes shards")
+    if not 1 <= header.shard.index <= header.shard.count:
+        raise MergeError(
+            f"{path}: says that it is shard {header.shard}, which does not exist; the file was changed, run it again"
+        )
     for case in results.cases:
         if case.place is None or case.place >= header.selection.cases:
             raise MergeError(f"{path}: case {case.id} has no place in the run; the file was changed, run the shard again")
@@ -140,9 +144,15 @@ def _by_index(sources: Sequence[_Source]) -> tuple[dict[int, _Source], list[str]
 
 def _in_order(sources: Sequence[_Source]) -> list[CaseRecord]:
     holders: dict[int, tuple[_Source, CaseRecord]] = {}
+    by_id: dict[str, _Source] = {}
     for source in sources:
         for case in source.results.cases:
             assert case.place is not None
+            if by_id.setdefault(case.id, source) is not source:
+                raise MergeError(
+                    f"{source.path}: case {case.id} stands in {by_id[case.id].path} too; "
+                    "one of the files was changed, run that shard again"
+                )
             other = holders.setdefault(case.place, (source, case))
             if other[1] is not case:
                 raise MergeError(

@@ -80,6 +80,7 @@ class ResultsWriter:
         self._seen: set[str] = set()
         self._judged = self._shown = False
         self._part = header.shard is not None
+        self._selection = header.selection
         self._footer: RunFooter | None = None
         path.parent.mkdir(parents=True, exist_ok=True)
         self._file, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
@@ -113,10 +114,14 @@ class ResultsWriter:
     def close(self, *, complete: bool = True, seconds: float | None = None) -> RunFooter:
         """Append the footer; a second call changes nothing and returns the first footer.
 
+        A run that holds fewer cases than it selected is incomplete, whoever says otherwise.
+
         ``seconds`` is how long the run took where that is not the time since the writer was made.
         """
         if self._footer:
             return self._footer
+        if self._selection is not None and not self._part and len(self._seen) != self._selection.cases:
+            complete = False
         footer = RunFooter(
             counts=dict(self._counts),
             seconds=round(time.monotonic() - self._began if seconds is None else seconds, 3),
@@ -213,6 +218,9 @@ class _Reading:
             return f"{'; '.join(merged.faults)}; {count} in all"
         if not self.footer.complete:
             return f"the run was stopped before its end, after {count}"
+        selection = self.header.selection if self.header and self.header.shard is None else None
+        if selection is not None and len(self.cases) != selection.cases:
+            return f"the run selected {count_of_cases(selection.cases)}, the file holds {count}: lines were lost"
         counted = count_of_cases(sum(self.footer.counts.values()))
         if dict(self.footer.counts) != count_verdicts(case.verdict for case in self.cases):
             return f"the footer counts {counted}, the file holds {count} or other verdicts: lines were lost or changed"

@@ -15,7 +15,7 @@ from harness.runner import own_output, require_room_for_results, require_room_fo
 from harness.usage import UsageError
 from reports.merge import merge
 from reports.outputs import RESULTS, write_reports
-from reports.results import ResultsWriter, read_results
+from reports.results import ResultsError, ResultsWriter, read_results
 from reports.terminal import make_console, print_summary
 
 
@@ -40,11 +40,12 @@ def command(
     target = out / RESULTS
     paths = _files(results, target)
     require_room_for_results(out)
-    require_room_for_summary(summary)
+    require_room_for_summary(summary, out, paths)
     if write_expectations is not None:
         require_free(write_expectations, force=force)
     elif force:
         raise UsageError("--force is for --write-expectations, which is not given")
+    _spare_a_shard(target)
     run = merge([(path, read_results(path)) for path in paths], sys.argv)
     if write_expectations is not None and run.header.expectations is not None:
         raise UsageError(
@@ -64,6 +65,20 @@ def command(
     if write_expectations is not None:
         write_the_list(merged, write_expectations, force=force)
     return int(merged.exit_code)
+
+
+def _spare_a_shard(target: Path) -> None:
+    """Leave alone what only a shard has; results of a whole run or of a former merge may be replaced.
+
+    Raises:
+        UsageError: the merged file would overwrite a shard.
+    """
+    try:
+        there = read_results(target)
+    except ResultsError:
+        return
+    if there.header.shard is not None:
+        raise UsageError(f"{target}: is shard {there.header.shard} and would be overwritten; name another folder with --out")
 
 
 def _files(named: Sequence[Path], target: Path) -> list[Path]:

@@ -83,7 +83,8 @@ def test_a_run_that_stops_at_the_first_failure_is_incomplete(plain_pytest, resul
     assert results().incomplete is not None
 
 
-def test_unsupported_is_skipped(plain_pytest, tmp_path):
+@pytest.mark.parametrize("spread", [(), ("-n", "1")], ids=["alone", "xdist"])
+def test_unsupported_is_skipped_and_a_run_that_shows_nothing_fails(plain_pytest, tmp_path, spread):
     (tmp_path / "few.py").write_text(
         "from harness.reference.lm import ReferenceClient\n"
         "class Client(ReferenceClient):\n"
@@ -91,9 +92,42 @@ def test_unsupported_is_skipped(plain_pytest, tmp_path):
         "        return {**super().hello(**members), 'operations': []}\n"
     )
     ended = plain_pytest(
-        "--pyargs", "cases.keys", "--lmcache", "0.5.6", "--only", "keys.tokens.*", "--client", "python:few:Client"
+        "--pyargs", "cases.keys", "--lmcache", "0.5.6", "--only", "keys.tokens.*", "--client", "python:few:Client", *spread
     )
-    assert re.match(r"s+ ", ended.stdout)
+    assert re.search(r"^s+ ", ended.stdout, re.MULTILINE)
+    assert "no case judged the client" in ended.stdout
+    assert ended.returncode == 1
+
+
+@pytest.mark.parametrize("operation", ["token_hashes", "bye"])
+def test_a_client_that_ends_pytest_with_success_is_told_of_and_fails_the_run(plain_pytest, tmp_path, operation):
+    (tmp_path / "leaving.py").write_text(
+        "import os\n"
+        "from harness.reference.lm import ReferenceClient\n"
+        f"class Client(ReferenceClient):\n    def {operation}(self, **_):\n        os._exit(0)\n"
+    )
+    ended = plain_pytest(*MATRIX[:-2], "--client", "python:leaving:Client")
+    assert ended.returncode == 3
+    assert "the client ended the process that it runs in, pytest itself, with os._exit(0)" in ended.stderr
+
+
+def test_children_that_a_client_forks_end_as_they_like(plain_pytest, tmp_path):
+    (tmp_path / "forking.py").write_text(
+        "import os\n"
+        "from harness.reference.lm import ReferenceClient\n"
+        "class Client(ReferenceClient):\n"
+        "    def state(self, **members):\n"
+        "        child = os.fork()\n"
+        "        if child == 0:\n"
+        "            os._exit(0)\n"
+        "        assert os.waitpid(child, 0)[1] == 0\n"
+        "        return super().state(**members)\n"
+        "    def token_hashes(self, **members):\n"
+        "        self.state()\n"
+        "        return super().token_hashes(**members)\n"
+    )
+    ended = plain_pytest(*MATRIX[:-2], "--client", "python:forking:Client")
+    assert ended.returncode == 0, ended.stdout
 
 
 @pytest.mark.parametrize(

@@ -360,3 +360,51 @@ def test_merge_writes_the_summary_too(two, command):
     assert command("merge", *(str(run.folder) for run in two), "--out", "merged", "--summary", "summary.md").code == 0
     assert Path("summary.md").read_text().startswith("## CONFORMANT\n")
     assert "<h1" in Path("merged/report.html").read_text()
+
+
+def test_a_case_that_two_shards_hold_is_refused(two, command):
+    stolen = json.loads(lines_of(two[0])[1])["id"]
+    header, case, *rest = lines_of(two[1])
+    rewrite(two[1], [header, json.dumps({**json.loads(case), "id": stolen}) + "\n", *rest])
+    ended = command("merge", *(str(run.folder) for run in two), "--out", "merged")
+    assert ended.code == 2
+    assert f"case {stolen} stands in {two[0].folder / 'results.jsonl'} too" in ended.err
+    assert not Path("merged/results.jsonl").exists()
+
+
+def test_a_shard_that_does_not_exist_is_refused(two, command):
+    edit_header(two[1], shard__index=7)
+    ended = command("merge", *(str(run.folder) for run in two), "--out", "merged")
+    assert ended.code == 2
+    assert "shard 7/2, which does not exist" in ended.err
+
+
+def test_merge_overwrites_no_shard(two, command):
+    before = lines_of(two[0])
+    ended = command("merge", str(two[0].folder.parent), "--out", str(two[0].folder))
+    assert ended.code == 2
+    assert "is shard 1/2 and would be overwritten" in ended.err
+    assert lines_of(two[0]) == before
+
+
+def test_a_summary_overwrites_no_shard(two, command):
+    before = lines_of(two[0])
+    words = ("--out", "merged", "--summary", str(two[0].folder / "results.jsonl"))
+    ended = command("merge", *(str(run.folder) for run in two), *words)
+    assert ended.code == 2
+    assert "results are kept under that name" in ended.err
+    assert lines_of(two[0]) == before
+
+
+@pytest.mark.parametrize("name", ["results.jsonl", "junit.xml", "report.html"])
+def test_a_summary_overwrites_no_result(command, name):
+    ended = command("run", "--only", "keys.tokens.*", "--lmcache", "0.5.6", "--out", "out", "--summary", f"out/../out/{name}")
+    assert ended.code == 2
+    assert "results are kept under that name" in ended.err
+
+
+def test_a_summary_that_cannot_be_written_is_refused_before_anything_runs(command):
+    ended = command("run", "--only", "keys.tokens.*", "--lmcache", "0.5.6", "--out", "out", "--summary", "/proc/summary.md")
+    assert ended.code == 2
+    assert "cannot write the summary /proc/summary.md: " in ended.err
+    assert not Path("out/results.jsonl").exists()

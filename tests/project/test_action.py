@@ -98,6 +98,14 @@ def test_shards_are_merged_by_the_action_too(action):
     assert "shard 2/2 is missing" in ended.summary
 
 
+@pytest.mark.parametrize("word", ["--help", "--summary=elsewhere.md"])
+@pytest.mark.parametrize("inputs", [QUICK, {"merge": "shards"}], ids=["run", "merge"])
+def test_a_command_that_judges_nothing_does_not_pass(action, word, inputs):
+    ended = action.run(JUDGE, {**inputs, "arguments": f"{inputs.get('arguments', '')}\n{word}"})
+    assert (ended.code, ended.outputs["verdict"]) == (2, "not-judged")
+    assert ended.summary.startswith("## NOTHING WAS JUDGED\n")
+
+
 def test_where_nothing_is_judged_no_report_is_named_and_the_summary_says_so(action):
     assert action.run(JUDGE, QUICK).code == 0
     ended = action.run(JUDGE, {**QUICK, "lmcache": "9.9.9"})
@@ -159,7 +167,9 @@ def test_every_exit_code_is_passed_on_with_its_verdict(tmp_path, code):
     runner = Action(ROOT / "action.yml", tmp_path)
     program = tmp_path / "temp" / "lmconform-venv" / "bin" / "lmconform"
     program.parent.mkdir(parents=True)
-    program.write_text(f"#!/bin/sh\nexit {code}\n")
+    program.write_text(
+        f'#!/bin/sh\nfor word; do case $word in --summary=*) : > "${{word#--summary=}}";; esac; done\nexit {code}\n'
+    )
     program.chmod(0o755)
     ended = runner.run(JUDGE, QUICK)
     assert ended.code == code

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from reports.parts import Merged, Shard
+from reports.parts import Merged, Selection, Shard, ids_digest
 from reports.record import RunHeader
 from reports.results import ResultsError, ResultsWriter, read_results, results_of
 from reports.verdict import ExitCode, Verdict
@@ -233,3 +233,14 @@ def test_a_merged_file_with_a_fault_is_incomplete_whatever_its_footer_says(path:
     results = read_results(path)
     assert results.incomplete == "shard 1/2 is missing; 1 case in all"
     assert results.exit_code is ExitCode.UNDECIDED
+
+
+def test_a_run_with_fewer_cases_than_it_selected_is_incomplete(path: Path, header: RunHeader, make_case: Any) -> None:
+    selection = Selection(2, ids_digest(["a", "b"]), None, 15.0, 30.0, "venv")
+    with ResultsWriter(path, replace(header, selection=selection)) as writer:
+        writer.add(make_case("lm.get.a"))
+        assert writer.close(complete=True).exit_code is ExitCode.UNDECIDED
+    path.write_bytes(path.read_bytes().replace(b'"complete":false', b'"complete":true'))
+    results = read_results(path)
+    assert results.exit_code is ExitCode.UNDECIDED
+    assert results.incomplete == "the run selected 2 cases, the file holds 1 case: lines were lost"
