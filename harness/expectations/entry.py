@@ -31,8 +31,8 @@ class Entry:
     reason: str
     expires: date
     """The last day, in UTC, on which it holds."""
-    error: str | None = None
-    """Text that the summary of the failure contains, with ``*`` for anything; always there where a wrong answer is expected."""
+    errors: tuple[str, ...] = ()
+    """Texts of which the summary contains one, with ``*`` for anything; always there where a wrong answer is expected."""
     verdicts: tuple[Verdict, ...] = (Verdict.FAIL,)
     """How the case may fail, out of :data:`EXPECTABLE`."""
     issue: str | None = None
@@ -53,9 +53,14 @@ class Entry:
         """Whether a machine of these names fulfils its condition."""
         return not self.platforms or not set(names).isdisjoint(self.platforms)
 
+    @property
+    def error(self) -> str | None:
+        """The errors as one text for people; None where any error is meant."""
+        return " or ".join(self.errors) or None
+
     def allows(self, verdict: Verdict, summary: str) -> bool:
         """Whether a failure is the one that it names."""
-        return verdict in self.verdicts and (self.error is None or matches_error(self.error, summary))
+        return verdict in self.verdicts and (not self.errors or any(matches_error(error, summary) for error in self.errors))
 
     def expired(self, today: date) -> bool:
         """Whether its last day has passed."""

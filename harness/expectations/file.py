@@ -206,7 +206,7 @@ def _text(value: object) -> str:
     return value.strip()
 
 
-def _error(value: object) -> str:
+def _error(value: str) -> str:
     text = _text(value)
     if not says_something(text):
         raise _Mistake(f"expected text that the error contains, with * for any text between; every error contains {_shown(text)}")
@@ -243,7 +243,7 @@ _KEYS: Final[Mapping[str, tuple[str, Callable[[Any], Any]]]] = {
     "platforms": ("platforms", _some("a platform, such as 'linux' or 'aarch64'", _platform)),
     "outcome": ("outcome", _one_of(OUTCOMES)),
     "verdict": ("verdicts", _some(f"one of {', '.join(EXPECTABLE)}", _verdict)),
-    "error": ("error", _error),
+    "error": ("errors", _some("text that the error contains, with * for any text between", _error)),
     "reason": ("reason", _text),
     "issue": ("issue", _url),
     "expires": ("expires", _date),

@@ -20,7 +20,14 @@ def entry():
     """An entry; give what matters."""
 
     def make(*cases, **more):
-        chosen = {"outcome": "fail", "reason": "it rounds down", "expires": TODAY, "number": 1, "error": "wrong length", **more}
+        chosen = {
+            "outcome": "fail",
+            "reason": "it rounds down",
+            "expires": TODAY,
+            "number": 1,
+            "errors": ("wrong length",),
+            **more,
+        }
         return Entry(cases=cases or ("lm.get.short",), **chosen)
 
     return make

@@ -88,6 +88,8 @@ BAD_VALUES = {
     "an empty reason": ({"reason": '"  "'}, "entry 1, reason: expected a text that is not empty; got '  '"),
     "no error": ({"error": None}, "entry 1, error: missing; expected text that the error must contain"),
     "an error of stars": ({"error": '"* *"'}, "entry 1, error: expected text"),
+    "an error of stars among others": ({"error": '["wrong", "*"]'}, "entry 1, error: expected text"),
+    "a list of no error": ({"error": "[]"}, "entry 1, error: expected text"),
     "no date": ({"expires": None}, "entry 1, expires: missing"),
     "a date in quotes": ({"expires": '"2027-03-31"'}, "without quotes and without a time, such as 2027-03-31; got '2027-03-31'"),
     "a date with a time": ({"expires": "2027-03-31T00:00:00Z"}, "entry 1, expires: expected a date"),

@@ -31,9 +31,11 @@ TABLE = {
     "flaky and fails": ({"outcome": "flaky"}, ("fail", "wrong length"), "known-failure", "as-listed", 0),
     "flaky with another error": ({"outcome": "flaky"}, ("fail", "wrong type"), "fail", "other-error", 1),
     "flaky without support": ({"outcome": "flaky"}, ("unsupported", None), "unexpected-pass", "unsupported", 1),
-    "a hang as listed": ({"verdicts": HANGS, "error": None}, ("hang", "no answer"), "known-failure", "as-listed", 0),
-    "a wrong answer in place of a hang": ({"verdicts": HANGS, "error": None}, ("fail", "no answer"), "fail", "other-error", 1),
-    "a hang with another error": ({"verdicts": HANGS, "error": "get"}, ("hang", "put: no answer"), "hang", "other-error", 1),
+    "a hang as listed": ({"verdicts": HANGS, "errors": ()}, ("hang", "no answer"), "known-failure", "as-listed", 0),
+    "a wrong answer in place of a hang": ({"verdicts": HANGS, "errors": ()}, ("fail", "no answer"), "fail", "other-error", 1),
+    "one of two errors": ({"errors": ("wrong type", "wrong length")}, ("fail", "wrong length"), "known-failure", "as-listed", 0),
+    "none of two errors": ({"errors": ("wrong type", "wrong name")}, ("fail", "wrong length"), "fail", "other-error", 1),
+    "a hang with another error": ({"verdicts": HANGS, "errors": ("get",)}, ("hang", "put: no answer"), "hang", "other-error", 1),
     "on its last day": ({"expires": TODAY}, ("fail", "wrong length"), "known-failure", "as-listed", 0),
     "expired and fails": ({"expires": PAST}, ("fail", "wrong length"), "fail", "expired", 1),
     "expired and fails otherwise": ({"expires": PAST}, ("crash", "gone"), "crash", "expired", 1),
@@ -205,9 +207,9 @@ def test_a_pattern_whose_cases_are_not_selected_is_no_fault(entry, book):
     ("about", "ended", "verdict"),
     [
         ({}, "fail", "known-failure"),
-        ({"verdicts": HANGS, "error": "get"}, "hang", "known-failure"),
+        ({"verdicts": HANGS, "errors": ("get",)}, "hang", "known-failure"),
         ({}, "hang", "hang"),
-        ({"verdicts": HANGS, "error": None}, "crash", "crash"),
+        ({"verdicts": HANGS, "errors": ()}, "crash", "crash"),
     ],
 )
 def test_of_a_case_that_was_not_run_only_the_verdict_counts(entry, book, record, about, ended, verdict):

@@ -262,7 +262,7 @@ entries = st.builds(
     outcome=st.sampled_from(["fail", "flaky"]),
     reason=texts,
     expires=st.dates(),
-    error=texts.filter(lambda text: text.replace("*", "").strip()),
+    errors=st.lists(texts.filter(lambda text: text.replace("*", "").strip()), min_size=1, max_size=2, unique=True).map(tuple),
     verdicts=several(st.sampled_from(EXPECTABLE), least=1),
     issue=st.none() | st.just("https://example.org/issues/7?a=\"b'"),
     releases=several(ranges),
