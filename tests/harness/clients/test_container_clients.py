@@ -139,7 +139,7 @@ def seen(session, expression, deadline=20.0):
 
 
 @pytest.fixture(scope="module")
-def engine(engine_here):
+def engine_with_image(engine_here):
     """An engine that has the image which these clients run in."""
     with contextlib.closing(Engine()) as connected:
         try:
@@ -149,14 +149,14 @@ def engine(engine_here):
 
 
 @pytest.fixture(scope="module")
-def inside(engine):
+def inside(engine_with_image):
     """Asks a client in a container, with nothing special about it, for an expression."""
     with started() as session:
         yield lambda expression: seen(session, expression)
 
 
 @pytest.fixture
-def client(engine):
+def client(engine_with_image):
     with contextlib.closing(Engine()) as connected:
         yield connected.client
 
@@ -196,7 +196,7 @@ def test_it_reaches_servers_at_the_meeting_address_and_neither_loopback_nor_a_ne
 
 
 @pytest.mark.docker
-def test_options_change_what_it_has_and_reaches(engine):
+def test_options_change_what_it_has_and_reaches(engine_with_image):
     address = meeting_address(f"docker:{BASE}")
     with (
         socket.create_server((address, 0)) as meeting,
@@ -208,7 +208,7 @@ def test_options_change_what_it_has_and_reaches(engine):
 
 
 @pytest.mark.docker
-def test_on_the_network_of_this_machine_it_reaches_loopback(engine):
+def test_on_the_network_of_this_machine_it_reaches_loopback(engine_with_image):
     with socket.create_server(("127.0.0.1", 0)) as private, started("--network host") as session:
         assert meeting_address(f"docker:--network host {BASE}") == "127.0.0.1"
         assert seen(session, f"connects('127.0.0.1', {private.getsockname()[1]})") == "connected"
@@ -239,7 +239,7 @@ def test_a_crash_and_a_hang_are_told_as_for_a_process_and_a_fresh_container_foll
 
 
 @pytest.mark.docker
-def test_what_it_wrote_to_standard_error_is_kept(engine):
+def test_what_it_wrote_to_standard_error_is_kept(engine_with_image):
     with started() as session:
         with pytest.raises(ClientCrash) as caught:
             seen(session, "sys.exit('out of ideas')")
@@ -250,7 +250,7 @@ def test_what_it_wrote_to_standard_error_is_kept(engine):
 @pytest.mark.parametrize(
     "where", ["b'x' * (200 << 20)", "open(scratch + '/x', 'wb').write(b'x' * (50 << 20)) + len(b'y' * (40 << 20))"]
 )
-def test_more_memory_than_the_limit_is_the_end_of_it_files_included(engine, where):
+def test_more_memory_than_the_limit_is_the_end_of_it_files_included(engine_with_image, where):
     with started(memory=64 << 20) as session:
         with pytest.raises(ClientTooLarge, match="the client used more than 67108864 bytes of memory and was killed"):
             seen(session, where)
@@ -268,7 +268,7 @@ def test_a_container_that_somebody_else_removed_is_not_held_against_the_client(c
 
 
 @pytest.mark.docker
-def test_an_image_that_is_not_there_is_not_pulled(engine):
+def test_an_image_that_is_not_there_is_not_pulled(engine_with_image):
     with pytest.raises(ClientUnavailable) as caught:
         open_client("docker:nobody/has-this:1")
     assert "has no image nobody/has-this:1" in str(caught.value)
@@ -294,7 +294,7 @@ def test_what_cannot_be_run_in_it_is_told(client, spec, fragment):
 
 
 @pytest.mark.docker
-def test_a_program_that_ends_at_once_is_a_crash_at_hello_with_its_last_words(engine):
+def test_a_program_that_ends_at_once_is_a_crash_at_hello_with_its_last_words(engine_with_image):
     with pytest.raises(ClientCrash) as caught:
         open_client(described('import sys; sys.exit("no model")'))
     assert "hello: the process ended with exit status 1" in str(caught.value)
