@@ -62,7 +62,7 @@ def test_the_table_knows_every_operation():
 def test_a_client_that_hangs_in_one_operation_is_told_so_and_the_run_ends(judged, failing, op):
     begin = time.monotonic()
     run = judged(
-        failing("HangsIn", FAILS_IN=op), NEEDED_BY[op], "keys.format.unreadable", "keys.parse.parse-refused", deadline=1.0
+        failing("HangsIn", FAILS_IN=op), NEEDED_BY[op], "keys.format.unreadable", "keys.parse.parse-refused", deadline=0.5
     )
     assert time.monotonic() - begin < BOUND
     assert (run.code, run.results.incomplete) == (1, None)
