@@ -30,6 +30,8 @@ from pathlib import Path
 from typing import IO, Any, Final
 
 MARK: Final = "LMCONFORM_LEASH"
+_INTERPRETER: Final = sys.executable
+"""What the keeper runs in: the interpreter of this process, whatever is put into ``sys.executable`` later."""
 _PROCESSES: Final = Path("/proc")
 _DIRECTORY: Final = "d"
 """What a line about a directory has in the place of a process id; the path follows in hexadecimal."""
@@ -195,7 +197,7 @@ class _Keeper:
         variables = {name: value for name, value in os.environ.items() if name != MARK}
         try:
             self._process = subprocess.Popen(
-                [sys.executable, "-I", "-S", __file__, _token()],
+                [_INTERPRETER, "-I", "-S", __file__, _token()],
                 env=variables, stdin=reading, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, cwd="/",
                 start_new_session=True,
             )  # fmt: skip
