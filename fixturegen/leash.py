@@ -89,7 +89,12 @@ def start(
     leash = Leash()
     _keeper.ready()
     process = subprocess.Popen(list(command), env=leash.environment(variables), start_new_session=True, **options)
-    leash.hold(process.pid, grace=grace)
+    try:
+        leash.hold(process.pid, grace=grace)
+    except BaseException:  # nobody would end it
+        process.kill()
+        process.wait()
+        raise
     return process, leash
 
 
