@@ -19,7 +19,7 @@ os.dup2(2, 1)  # lmcache logs to standard output; the answers must stand alone t
 sys.path.append(str(Path(__file__).resolve().parent.parent))
 
 import scratch  # noqa: E402
-from outcomes import declined, failure, refused  # noqa: E402
+from outcomes import Refused, declined, failure  # noqa: E402
 from surroundings import surround  # noqa: E402
 
 surround()
@@ -78,14 +78,14 @@ def answer(number, members):
 def hello(args):
     """Who this is; any release may be asked for, and gets what this one does."""
     if args["protocol"] != PROTOCOL:
-        raise refused(f"protocol {args['protocol']} is not spoken here, only {PROTOCOL}")
+        raise Refused(f"protocol {args['protocol']} is not spoken here, only {PROTOCOL}")
     scratch.enter(args["scratch"])
     return {
         "name": "lmcache",
         "version": sys.argv[1],
         "language": f"Python {platform.python_version()}",
         "operations": [*pure.operations(), *connections.OPERATIONS],
-        "releases": ["*"],
+        "releases": [sys.argv[1], "*"],
         "issues": "https://github.com/LMCache/LMCache/issues",
         "concurrent": True,
     }
