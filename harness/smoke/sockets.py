@@ -23,6 +23,8 @@ TIMEOUT: Final = 0.5
 SLACK: Final = 5.0
 """Seconds that the answer may come later than that: machines are slow at times."""
 _CONNECTION: Final = "smoke"
+_SILENT: Final = "silent"
+"""A name of its own, since a round trip that failed leaves its connection open."""
 _TALKING: Final = ("exist", "get", "put", "health")
 _WAITING: Final = ("exist", "get", "health")
 
@@ -46,12 +48,12 @@ def deadline(asker: Asker) -> str:
     (op, *_) = _require(asker, _WAITING)
     with mock_server(Release.parse(asker.release)) as server, _seen_by(server):
         server.misbehave("drop-reply")
-        asker.expect_ok("connect", _connect(asker, server, TIMEOUT))
+        asker.expect_ok("connect", _connect(_SILENT, asker, server, TIMEOUT))
         began = time.monotonic()
         expected = '{"id": %s, "error": {"class": "timeout", "message": "..."}}'
         todo = "no wait on a socket may be longer than the timeout_ms of connect; when it is over, answer error timeout"
         try:
-            answer = asker.ask(op, _arguments(asker, op), deadline=TIMEOUT + SLACK)
+            answer = asker.ask(op, _arguments(_SILENT, asker, op), deadline=TIMEOUT + SLACK)
         except ClientHang as hang:
             words, *more = map(str.strip, str(hang).split("\n"))
             what = f"{words}; the server does not answer, and timeout_ms was {TIMEOUT * 1000:.0f}"
@@ -60,7 +62,7 @@ def deadline(asker: Asker) -> str:
         if not isinstance(answer, Error):
             raise asker.wrong(answer, expected % asker.id, todo, what=f"the server did not answer {op}, and the client did")
         if "close" in asker.declared:
-            asker.ask("close", {"connection": _CONNECTION})
+            asker.ask("close", {"connection": _SILENT})
     remark = "" if answer.kind == "timeout" else "; class timeout would say it better"
     limit = f"timeout_ms {TIMEOUT * 1000:.0f}"
     return f"{op} of a silent server ended after {took * 1000:.0f} ms with error {answer.kind}, {limit}{remark}"
@@ -83,7 +85,7 @@ class _RoundTrip:
         self.done: list[str] = []
 
     def connect(self) -> None:
-        self._asker.expect_ok("connect", _connect(self._asker, self._server, self._asker.deadline))
+        self._asker.expect_ok("connect", _connect(_CONNECTION, self._asker, self._server, self._asker.deadline))
 
     def health(self) -> None:
         self._expect("health", {"healthy": True}, "the mock answers HEALTH with success")
@@ -121,7 +123,7 @@ class _RoundTrip:
             raise self._asker.wrong(Ok(values), self._asker.line(ok={"connections": 0}), todo)
 
     def _arguments(self, op: str) -> dict[str, Any]:
-        return _arguments(self._asker, op)
+        return _arguments(_CONNECTION, self._asker, op)
 
     def _expect(self, op: str, wanted: Mapping[str, Any], todo: str) -> None:
         values = self._asker.expect_ok(op, self._arguments(op))
@@ -172,19 +174,19 @@ def _stored(journal: Journal) -> bool:
     return seen is not None and seen.done
 
 
-def _connect(asker: Asker, server: Server, timeout: float) -> dict[str, Any]:
+def _connect(name: str, asker: Asker, server: Server, timeout: float) -> dict[str, Any]:
     about = {"protocol": "lm", "host": server.host, "port": server.port, "release": asker.release}
-    return {"connection": _CONNECTION, **about, "timeout_ms": round(timeout * 1000)}
+    return {"connection": name, **about, "timeout_ms": round(timeout * 1000)}
 
 
-def _arguments(asker: Asker, op: str) -> dict[str, Any]:
+def _arguments(name: str, asker: Asker, op: str) -> dict[str, Any]:
     value = sample(lm_profile(Release.parse(asker.release)))
-    about = {"connection": _CONNECTION, "key": sample_key(asker.release)}
+    about = {"connection": name, "key": sample_key(asker.release)}
     table: dict[str, dict[str, Any]] = {
         "exist": about,
         "get": {**about, "expect": value.expect},
         "put": {**about, **value.stored},
-        "health": {"connection": _CONNECTION},
+        "health": {"connection": name},
     }
     return table[op]
 

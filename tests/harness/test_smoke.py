@@ -54,6 +54,10 @@ def test_the_reference_client_passes_in_a_process_of_its_own():
     assert checks[-2].detail == "answered, and the process ended with status 0"
 
 
+def test_a_failed_round_trip_is_not_held_against_the_wait_for_a_silent_server():
+    assert list(failures(inside(put=returning()))) == ["round trip"]
+
+
 def test_a_client_that_cannot_start_gets_one_failed_check():
     def factory():
         raise ClientUnavailable("there is no file ./mine")
