@@ -323,10 +323,10 @@ def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> Non
 
 def _shows_nothing(config: pytest.Config) -> bool:
     """Whether cases that judge the client ran, and each was skipped; a shard alone may well show nothing."""
-    matrix = sys.modules.get("harness.matrix")
-    if matrix is None or hasattr(config, "workerinput") or option(config, "shard") is not None:
+    told = sys.modules.get("harness.collectors")
+    if told is None or hasattr(config, "workerinput") or option(config, "shard") is not None:
         return False
-    return matrix.collectors.asked and not matrix.collectors.shown
+    return told.collectors.asked and not told.collectors.shown
 
 
 @pytest.fixture
@@ -410,7 +410,7 @@ def _begin(config: pytest.Config) -> None:
         capture = config.pluginmanager.getplugin("capturemanager")
         config.add_cleanup(quiet_exit.prevent(capture.suspend_global_capture if capture is not None else lambda: None))
     try:
-        matrix_of(config).begin()
+        matrix.begin()
     except (ClientFailure, OSError) as error:
         raise pytest.UsageError(str(error)) from None
 

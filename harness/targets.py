@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import Final
+from typing import Final, Protocol
 
 from fixturegen.environment import PinnedEnvironment, open_environment
 from fixturegen.errors import CaptureError, EnvironmentUnavailable
@@ -53,7 +53,13 @@ class Server:
         self.mock.stop()
 
 
-MakeMock = Callable[..., LmServer]
+class MakeMock(Protocol):
+    """Makes a mock that is not started yet."""
+
+    def __call__(self, release: Release, *, host: str, allow_remote: bool) -> LmServer:
+        """A mock of a release that will listen there."""
+
+
 _make_mock: MakeMock = LmServer
 _LOOPBACK: Final = ("127.0.0.1", "::1", "localhost")
 

@@ -121,16 +121,14 @@ def require_image(engine: Engine, name: str) -> None:
     Raises:
         EnvironmentUnavailable: it has not.
     """
-    try:
-        with engine_trouble(f"look for the image {name}"):
+    with engine_trouble(f"look for the image {name}"):
+        try:
             engine.client.images.get(name)
-    except EnvironmentUnavailable as error:
-        if isinstance(error.__cause__, ImageNotFound):
+        except ImageNotFound:
             raise EnvironmentUnavailable(
                 f"the container engine has no image {name}, and none is pulled without being asked for: "
                 f"build it, or run `docker pull {name}` first"
             ) from None
-        raise
 
 
 def processors(engine: Engine) -> int:

@@ -68,7 +68,7 @@ class InProcessSession(ClientSession):
         if self._worker is not None:
             with contextlib.suppress(ClientFailure):
                 self._run("bye", lambda: perform(self._client, "bye", {}), self.budget.stop)
-            self._abandon()
+            self._discard()
         self._scratch.remove()
 
     def _start(self) -> None:
@@ -91,7 +91,7 @@ class InProcessSession(ClientSession):
             self._start_again()
         answer = self._ask(op, args, deadline)
         if op == "bye" and isinstance(answer, Ok):
-            self._abandon()
+            self._discard()
         return answer
 
     def _exchange_all(self, calls: Sequence[Call], deadline: float) -> Sequence[Answer]:
@@ -106,14 +106,14 @@ class InProcessSession(ClientSession):
         try:
             ended = fly_in_threads(flight, lambda call: perform(client, call.op, call.args), calls, time.monotonic() + deadline)
         except TimeoutError:
-            self._abandon()
+            self._discard()
             raise ClientHang(f"{flight.missing()}: no answer within {deadline:g} s") from None
         except BaseException:
-            self._abandon()
+            self._discard()
             raise
         blackbox.note("")
         if ended is not None:
-            self._abandon()
+            self._discard()
             raise ClientCrash(f"{flight.missing()}: the client ended its process: {describe(ended)}") from ended
         return [self._checked(call.op, answer, asked) for call, answer in zip(calls, flight.answers(), strict=True)]
 
@@ -130,7 +130,7 @@ class InProcessSession(ClientSession):
                 check_miss(op)
             return Ok(check_python(op, "ok", answer.values)) if isinstance(answer, Ok) else answer
         except ContractViolation as violation:
-            self._abandon()
+            self._discard()
             raise AdapterFault(f"{op}: {violation}\n  answer received: {self.last_received}") from None
 
     def _run(self, what: str, work: Callable[[], T], deadline: float) -> T:
@@ -140,22 +140,19 @@ class InProcessSession(ClientSession):
             result, error = self._worker.run(work, deadline)
             blackbox.note("")
         except queue.Empty:
-            self._abandon()
+            self._discard()
             raise ClientHang(f"{what}: no answer within {deadline:g} s") from None
         except BaseException:
-            self._abandon()
+            self._discard()
             raise
         if error is not None:
-            self._abandon()
+            self._discard()
             if isinstance(error, ClientUnavailable):
                 raise error
             raise ClientCrash(f"{what}: the client ended its process: {describe(error)}") from error
         return result  # type: ignore[return-value]  # what this very piece of work returned
 
     def _discard(self) -> None:
-        self._abandon()
-
-    def _abandon(self) -> None:
         if self._worker is not None:
             self._worker.dismiss()
         self._worker = None

@@ -13,7 +13,7 @@ import scratch
 from contract import Inapplicable, from_dtype, to_dtype
 from lmcache.v1.storage_backend.connector.lm_connector import LMCServerConnector
 from memory import filled, make_backend
-from outcomes import Refused, refused
+from outcomes import Refused
 
 LOOP = asyncio.new_event_loop()
 threading.Thread(target=LOOP.run_forever, name="lmcache-loop", daemon=True).start()
@@ -41,7 +41,7 @@ def connect(args):
         raise Inapplicable(f"protocol {args['protocol']!r}; only lm")
     name = args["connection"]
     if name in opened and name not in closed:
-        raise refused(f"{name!r} is connected already")
+        raise Refused(f"{name!r} is connected already")
     opened[name] = LMCServerConnector(args["host"], args["port"], LOOP, BACKEND)
     closed.discard(name)
     done = Future()

@@ -53,8 +53,7 @@ def metadata():
         "kv_shape": (2, 2, CHUNK, 2, 8),
         "chunk_size": CHUNK,
     }
-    names = {field.name for field in dataclasses.fields(Metadata)}
-    return Metadata(**{name: value for name, value in values.items() if name in names})
+    return known(Metadata, values)
 
 
 def allocator_class():
@@ -120,5 +119,10 @@ def filled(backend, fmt, dtype, shape, payload):
 
 def about(fmt, dtype, shape, payload):
     values = {"shape": shape, "dtype": dtype, "address": 0, "phy_size": len(payload), "ref_count": 1, "fmt": fmt}
-    names = {field.name for field in dataclasses.fields(MemoryObjMetadata)}
-    return MemoryObjMetadata(**{name: value for name, value in values.items() if name in names})
+    return known(MemoryObjMetadata, values)
+
+
+def known(kind, values):
+    """A dataclass of lmcache from those of the values that the release has a field for."""
+    names = {field.name for field in dataclasses.fields(kind)}
+    return kind(**{name: value for name, value in values.items() if name in names})

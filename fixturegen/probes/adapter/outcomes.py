@@ -23,10 +23,6 @@ class Refused(Exception):
         self.kind = kind
 
 
-def refused(message):
-    return Refused(message)
-
-
 def declined(reason):
     """The answer where lmcache has no way to do it."""
     return {"unsupported": {"reason": reason}}

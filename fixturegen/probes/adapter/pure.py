@@ -10,7 +10,7 @@ import remote_metadata
 import scratch
 from lmcache import utils
 from lmcache.utils import CacheEngineKey, LayerCacheEngineKey
-from outcomes import refused
+from outcomes import Refused
 
 RELEASE = re.compile(r"[0-9]+(\.[0-9]+)+(\.post[0-9]+)?")
 HASHER = "v1/multiprocess/token_hasher.py"
@@ -31,7 +31,7 @@ def either(text):
 
 
 def chunk_keys(args):
-    import chains  # imports transformers, which takes longer than all the rest
+    import chains  # imports token_database, which few requests need
 
     return chains.chunk_keys(args)
 
@@ -65,7 +65,7 @@ def checked(operation):
 
     def run(args):
         if not RELEASE.fullmatch(args["release"]):
-            raise refused(f"{args['release']!r} is no release of lmcache")
+            raise Refused(f"{args['release']!r} is no release of lmcache")
         given = {name: {"hex": scratch.taken(args[name]).hex()} for name in BYTES if name in args}
         found = operation({**args, **given})
         return {name: scratch.left(bytes.fromhex(value["hex"])) if name in BYTES else value for name, value in found.items()}

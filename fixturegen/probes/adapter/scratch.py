@@ -5,7 +5,7 @@ import os
 import re
 from pathlib import Path
 
-from outcomes import refused
+from outcomes import Refused
 
 HEX_LIMIT = 64 * 1024
 NUMBERS = itertools.count(1)
@@ -23,7 +23,7 @@ def taken(value):
     if "hex" in value:
         return bytes.fromhex(value["hex"])
     if not re.fullmatch(r"[A-Za-z0-9_.-]+", value["file"]):
-        raise refused(f"{value['file']!r} is no file name")
+        raise Refused(f"{value['file']!r} is no file name")
     path = place["folder"] / value["file"]
     data = path.read_bytes()
     path.unlink()
