@@ -1,0 +1,1 @@
+"""The wire of the multiprocess server: ZeroMQ messages whose frames are msgpack."""

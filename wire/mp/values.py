@@ -1,0 +1,221 @@
+"""msgpack values: to and from bytes, to and from the JSON of the contract, and whether a value has a type.
+
+In Python a record is a dictionary by field name, extension values are :class:`msgspec.msgpack.Ext`, arrays are lists. In JSON
+bytes are ``{"hex": "00ff"}``, extension values ``{"ext": 1, "data": {"hex": "00ff"}}``; ``{"range": [3, 6]}`` is ``[3, 4, 5]``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+
+import msgspec
+
+from wire.errors import WireError
+from wire.mp.records import ENUMERATIONS, MAPS, RECORDS, Field
+from wire.mp.types import Array, Map, Named, Optional, Scalar, Tuple, Type
+from wire.release import Release
+
+Value = Any
+"""None, bool, int, float, str, bytes, Ext, a list or a dictionary of such."""
+
+WRAPPER_EXTENSION: Final = 1
+"""The msgpack extension type of KV tensor wrappers."""
+
+SALT_FORBIDDEN: Final = "@/\\\0"
+SALT_LIMIT: Final = 128
+"""A ``cache_salt`` has none of these characters, and at most so many. Source: the key record's own check, from 0.4.4 on."""
+
+
+class ValueRefused(WireError):
+    """A value that a decoder of lmcache refuses for this type; the message begins with its place."""
+
+
+def pack(value: Value) -> bytes:
+    """One msgpack value, in the shortest form of each number and length.
+
+    Raises:
+        ValueRefused: msgpack cannot hold it (an integer beyond 64 bits).
+    """
+    try:
+        return msgspec.msgpack.encode(value)
+    except (OverflowError, TypeError, ValueError) as error:
+        raise ValueRefused(f"msgpack cannot hold it: {error}") from None
+
+
+def unpack(data: bytes) -> Value:
+    """Read exactly one msgpack value; nothing is executed, whatever it holds.
+
+    Raises:
+        ValueRefused: the bytes are no msgpack value, or more than one.
+    """
+    try:
+        return msgspec.msgpack.decode(data)
+    except (msgspec.DecodeError, RecursionError, UnicodeDecodeError, ValueError) as error:
+        raise ValueRefused(f"no msgpack value: {error}") from None
+
+
+def from_json(value: Any) -> Value:
+    """The value behind the JSON of the contract.
+
+    Raises:
+        ValueRefused: an object that stands for bytes, an extension or a range is malformed.
+    """
+    if isinstance(value, Mapping):
+        try:
+            match sorted(value):
+                case ["hex"]:
+                    return bytes.fromhex(value["hex"])
+                case ["data", "ext"]:
+                    return msgspec.msgpack.Ext(value["ext"], bytes.fromhex(value["data"]["hex"]))
+                case ["range"]:
+                    first, end = value["range"]
+                    return list(range(first, end))
+        except (TypeError, ValueError, KeyError) as error:
+            raise ValueRefused(f"{value!r} is no value of the contract: {error}") from None
+        return {name: from_json(member) for name, member in value.items()}
+    if isinstance(value, Sequence) and not isinstance(value, str | bytes):
+        return [from_json(element) for element in value]
+    return value
+
+
+def to_json(value: Value) -> Any:
+    """The JSON of the contract for a value; long runs of integers stay lists."""
+    if isinstance(value, bytes | bytearray | memoryview):
+        return {"hex": bytes(value).hex()}
+    if isinstance(value, msgspec.msgpack.Ext):
+        return {"ext": value.code, "data": {"hex": bytes(value.data).hex()}}
+    if isinstance(value, Mapping):
+        return {_text(name): to_json(member) for name, member in value.items()}
+    if isinstance(value, list | tuple):
+        return [to_json(element) for element in value]
+    return value
+
+
+def _text(name: object) -> str:
+    return name if isinstance(name, str) else str(name)
+
+
+def typed(release: Release, type_: Type, value: Value, place: str = "value") -> Value:
+    """The value as lmcache's decoder gives it: defaults filled in, unknown members dropped.
+
+    Raises:
+        ValueRefused: it is not of the type; the message names the place and both.
+    """
+    match type_:
+        case Optional(inner):
+            return None if value is None else typed(release, inner, value, place)
+        case Array(element):
+            if not isinstance(value, list):
+                raise _refused(place, type_, value)
+            return [typed(release, element, member, f"{place}[{index}]") for index, member in enumerate(value)]
+        case Tuple(elements):
+            if not isinstance(value, list) or len(value) != len(elements):
+                raise _refused(place, type_, value)
+            pairs = zip(elements, value, strict=True)
+            return [typed(release, element, member, f"{place}[{index}]") for index, (element, member) in enumerate(pairs)]
+        case Map(key, member_type):
+            if not isinstance(value, dict):
+                raise _refused(place, type_, value)
+            return {
+                typed(release, key, name, f"a key of {place}"): typed(release, member_type, member, f"{place}[{name!r}]")
+                for name, member in value.items()
+            }
+        case Named(name):
+            return _named(release, name, value, place)
+        case Scalar(name):
+            if not _is_scalar(name, value):
+                raise _refused(place, type_, value)
+            return float(value) if name == "float" else value
+
+
+def _named(release: Release, name: str, value: Value, place: str) -> Value:
+    if name in ENUMERATIONS:
+        if value not in ENUMERATIONS[name][release]:
+            raise ValueRefused(f"{place} is {value!r:.60}, and a {name} is one of {', '.join(ENUMERATIONS[name][release])}")
+        return value
+    if not isinstance(value, dict):
+        raise ValueRefused(f"{place} is {_kind(value)}, and a {name} is a map by field name")
+    if name in MAPS:
+        return value
+    found = {}
+    for field in RECORDS[name][release]:
+        if field.name in value:
+            found[field.name] = typed(release, field.type, value[field.name], f"{place}.{field.name}")
+        elif field.required:
+            raise ValueRefused(f"{place} lacks {field.name}, which a {name} must have")
+        else:
+            found[field.name] = default_of(field)
+    _check_salt(found, place)
+    return found
+
+
+def default_of(field: Field) -> Value:
+    """What stands for a missing member; lists and maps are made anew."""
+    return type(field.default)() if isinstance(field.default, list | dict) else field.default
+
+
+def complete(release: Release, type_: Type, value: Value) -> Value:
+    """The value as lmcache's encoder writes it: every field of each record, in the order of the record; nothing is checked.
+
+    Members that are no field of the record in this release are left out; a required field that is missing is left out, too.
+    """
+    match type_:
+        case Optional(inner):
+            return None if value is None else complete(release, inner, value)
+        case Array(element) if isinstance(value, list):
+            return [complete(release, element, member) for member in value]
+        case Tuple(elements) if isinstance(value, list) and len(value) == len(elements):
+            return [complete(release, element, member) for element, member in zip(elements, value, strict=True)]
+        case Map(_, member_type) if isinstance(value, dict):
+            return {name: complete(release, member_type, member) for name, member in value.items()}
+        case Named(name) if name in RECORDS and isinstance(value, dict):
+            return {
+                field.name: complete(release, field.type, value[field.name]) if field.name in value else default_of(field)
+                for field in RECORDS[name][release]
+                if field.name in value or not field.required
+            }
+    return value
+
+
+def _check_salt(record: Mapping[str, Value], place: str) -> None:
+    salt = record.get("cache_salt", "")
+    if set(salt) & set(SALT_FORBIDDEN):
+        raise ValueRefused(f"{place}.cache_salt has one of the characters @ / \\ NUL: {salt!r:.60}")
+    if len(salt) > SALT_LIMIT:
+        raise ValueRefused(f"{place}.cache_salt has {len(salt)} characters, at most {SALT_LIMIT} are accepted")
+
+
+def _is_scalar(name: str, value: Value) -> bool:
+    match name:
+        case "any":
+            return True
+        case "int":
+            return isinstance(value, int) and not isinstance(value, bool)
+        case "float":
+            return isinstance(value, int | float) and not isinstance(value, bool)
+        case "ext":
+            return isinstance(value, msgspec.msgpack.Ext) and value.code == WRAPPER_EXTENSION
+    kinds: dict[str, type] = {"bool": bool, "str": str, "bytes": bytes, "map": dict}
+    return isinstance(value, kinds[name])
+
+
+def _refused(place: str, type_: Type, value: Value) -> ValueRefused:
+    return ValueRefused(f"{place} is {_kind(value)}, and {type_} was expected")
+
+
+def _kind(value: Value) -> str:
+    if value is None:
+        return "nil"
+    if isinstance(value, msgspec.msgpack.Ext):
+        return f"an extension value of type {value.code}"
+    names = {
+        bool: "a boolean",
+        int: "an integer",
+        float: "a float",
+        str: "a text",
+        bytes: "bytes",
+        list: "an array",
+        dict: "a map",
+    }
+    return names.get(type(value), type(value).__name__)
