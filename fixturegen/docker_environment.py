@@ -5,13 +5,18 @@ from __future__ import annotations
 import contextlib
 import json
 from collections.abc import Iterator, Mapping
+from contextlib import AbstractContextManager
 from typing import Any, Final
 
 from fixturegen.containers import STUBS_INSIDE, ContainerRuntime, Mount
 from fixturegen.environment import LOCALHOST, PROBES, SEED, RuntimeName, ServerAddress
+from fixturegen.errors import EnvironmentUnavailable
+from fixturegen.mp.launch import Launch
+from fixturegen.mp.server import MpServer
 from fixturegen.server_process import wait_until_healthy
 from fixturegen.settings import cache_directory, offline, pip_arguments
 from fixturegen.venv import (
+    MP_PACKAGES,
     STUBS,
     STUBS_FOLDER,
     base_requirements,
@@ -76,6 +81,13 @@ class DockerEnvironment:
         )
         return parse_probe_answer(release, done.stdout, done.stderr, done.code)
 
+    def run_mp_probe(self, release: Release, job: Mapping[str, Any], *, timeout: float) -> dict[str, Any]:
+        """See :class:`fixturegen.environment.PinnedEnvironment`; the images have no packages for it yet."""
+        del release, job, timeout
+        raise EnvironmentUnavailable(
+            f"the docker runtime has no {MP_PACKAGES}.txt in its images; capture the multiprocess protocol with --runtime venv"
+        )
+
     @contextlib.contextmanager
     def server(self, release: Release, *, host: str = LOCALHOST) -> Iterator[ServerAddress]:
         """See :class:`fixturegen.environment.PinnedEnvironment`."""
@@ -83,6 +95,16 @@ class DockerEnvironment:
         with self._containers.server(str(release), mounts=mounts, env=variables, address=host) as running:
             wait_until_healthy(release, running.host, running.port)
             yield ServerAddress(running.host, running.port)
+
+    def mp_server(
+        self, release: Release, launch: Launch | None = None, *, host: str = LOCALHOST
+    ) -> AbstractContextManager[MpServer]:
+        """See :class:`fixturegen.environment.PinnedEnvironment`."""
+        del launch, host
+        raise EnvironmentUnavailable(
+            f"the multiprocess server of lmcache {release} shares memory with its clients and runs in the venv runtime alone; "
+            "choose --runtime venv"
+        )
 
 
 def _stub_mounts(release: Release) -> list[Mount]:
