@@ -1,6 +1,7 @@
 """Environments of tox for the real lmcache, one for every captured release and one for all.
 
-``live-RELEASE`` runs the matrix of the reference client with real servers, ``lmcache-RELEASE`` that of lmcache's own client,
+``live-RELEASE`` runs the matrix of the reference client with real servers, ``live-mp-RELEASE`` that of the reference client of
+the multiprocess server's wire with real multiprocess servers, ``lmcache-RELEASE`` that of lmcache's own client,
 against the list of what it is known to fail.
 """
 
@@ -20,6 +21,11 @@ CORPUS = ROOT / "cases" / "corpus"
 CAPTURED = sorted((path.parent.name for path in CORPUS.glob("*/manifest.json")), key=Version)
 CHOICES = {f"live-{releases}": releases for releases in ("all", *CAPTURED)}
 """Name of an environment to what ``--lmcache`` takes."""
+WITH_MP_SERVER = [release for release in CAPTURED if (CORPUS / release / "mp").is_dir() and Version(release) >= Version("0.3.10")]
+MP_CHOICES = {
+    f"live-mp-{name}": ",".join(some) for name, some in (("all", WITH_MP_SERVER), *((one, [one]) for one in WITH_MP_SERVER))
+}
+"""The same for multiprocess servers; 0.3.9.post1 and 0.3.9.post2 have the messages and no server."""
 CLIENTS = {f"lmcache-{name}": releases for name, releases in (("all", CAPTURED), *((one, [one]) for one in CAPTURED))}
 """Name of an environment to the releases whose client it judges, each as the release that it is."""
 
@@ -27,7 +33,7 @@ CLIENTS = {f"lmcache-{name}": releases for name, releases in (("all", CAPTURED),
 @impl
 def tox_extend_envs() -> Iterable[str]:
     """Their names; ``tox.ini`` has no list of them."""
-    return (*CHOICES, *CLIENTS)
+    return (*CHOICES, *MP_CHOICES, *CLIENTS)
 
 
 @impl
@@ -38,6 +44,13 @@ def tox_add_core_config(core_conf: Any, state: Any) -> None:
         loader = MemoryLoader(
             base=["live", "testenv"],
             description=f"the matrix of the reference client against the real server: lmcache {releases}",
+            set_env={"LMCONFORM_LIVE": releases},
+        )
+        state.conf.memory_seed_loaders[name].append(loader)
+    for name, releases in MP_CHOICES.items():
+        loader = MemoryLoader(
+            base=["live-mp", "testenv"],
+            description=f"the matrix of reference-mp against the real multiprocess server: lmcache {releases}",
             set_env={"LMCONFORM_LIVE": releases},
         )
         state.conf.memory_seed_loaders[name].append(loader)
