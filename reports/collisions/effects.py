@@ -24,7 +24,9 @@ class Effect:
     words: str
 
 
-_REGISTERS: Final = Effect(Harm.CORRUPTS, "replaces the registration of an instance, whose memory is read and written from then on")
+_REGISTERS: Final = Effect(
+    Harm.CORRUPTS, "replaces the registration of an instance, whose memory is read and written from then on"
+)
 _DROPS: Final = Effect(Harm.CORRUPTS, "drops the registration of an instance, which can neither store nor retrieve any more")
 _STORES: Final = Effect(Harm.CORRUPTS, "stores, under keys that others ask for, blocks that were not meant")
 _WRITES: Final = Effect(Harm.CORRUPTS, "writes into blocks of an engine that did not ask for it")

@@ -178,7 +178,9 @@ def _outcome(client: Dialect, server: Dialect, operation: Operation, met: Operat
 def _refusal(server: Dialect, met: Operation, payloads: Sequence[Value]) -> str | None:
     """What a server refuses although its types allow it."""
     if any(_has_other_form(server, payload) for payload in payloads):
-        return f"KV tensors cross as {'maps' if WRAPPER_FORMS[server.release] == 'map' else 'pickles'}, not in the form that comes"
+        return (
+            f"KV tensors cross as {'maps' if WRAPPER_FORMS[server.release] == 'map' else 'pickles'}, not in the form that comes"
+        )
     if READERS_WANTED[server.release] and met.meaning in READERS_WANTED_BY:
         counts = [payload["num_kv_readers"] for payload in payloads if isinstance(payload, dict) and "num_kv_readers" in payload]
         if any(count < 1 for count in counts):
@@ -248,4 +250,3 @@ def _word(value: Value) -> str:
         return "nil"
     words = {True: "true", False: "false"}.get(value, "") if isinstance(value, bool) else repr(value)
     return words if len(words) <= _LONGEST else f"{words[: _LONGEST - 4]} ..."
-

@@ -40,8 +40,8 @@ MEANINGS: Final[Mapping[Harm, str]] = MappingProxyType(
     {
         Harm.DESTROYS: "stored objects of every client are gone",
         Harm.CORRUPTS: "memory, objects, registrations or locks of somebody are changed by a request that meant something else",
-        Harm.LEAKS: "locks are taken that nobody gives back: until they run out, their objects can be neither evicted nor written",
-        Harm.KILLS: "the server's message thread dies, and all clients wait until it is started again; its health check stays green",
+        Harm.LEAKS: "locks are taken that nobody gives back; until they run out, objects can be neither evicted nor written",
+        Harm.KILLS: "the server's message thread dies: all clients wait until it is started again, and its health check is green",
         Harm.MISLEADS: "something else is executed that changes nothing, and the client takes the answer for its own",
         Harm.STRANDS: "the client cannot read the answer, and its message thread dies: all its later requests wait for ever",
         Harm.HANGS: "no answer comes, and the caller waits for ever or until a time-out of its own",

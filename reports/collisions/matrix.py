@@ -108,7 +108,8 @@ class Collisions:
         """Generations that follow each other, as far as both are clients and servers here."""
         both = [found for found in self.client_generations if found in self.server_generations]
         return [
-            Step(old, new, self.played[old.newest, new.newest], self.played[new.newest, old.newest]) for old, new in pairwise(both)
+            Step(old, new, self.played[old.newest, new.newest], self.played[new.newest, old.newest])
+            for old, new in pairwise(both)
         ]
 
 

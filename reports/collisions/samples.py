@@ -109,7 +109,9 @@ def variants(release: Release, type_: Type) -> Iterator[tuple[Value, str]]:
             yield b"", ""
         case Scalar("bool"):
             yield False, ""
-        case Named(name) if any(field.name == "worker_id" and isinstance(field.type, Optional) for field in _record(release, name)):
+        case Named(name) if any(
+            field.name == "worker_id" and isinstance(field.type, Optional) for field in _record(release, name)
+        ):
             yield {**_named(release, name), "worker_id": None}, ""
 
 

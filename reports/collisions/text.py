@@ -8,10 +8,9 @@ from reports.collisions.demonstration import Demonstration
 from reports.collisions.fates import Pair
 from reports.collisions.harm import MEANINGS, STYLES, WORDS, Grade, Harm
 from reports.collisions.matrix import Collision, Collisions, Step
-from reports.collisions.wording import FEW_PAIRS, act_lines, met, names, summary, told, unasked, where
+from reports.collisions.wording import FEW_PAIRS, act_lines, met, summary, survival, told, unasked, where
 from reports.escape import escape
 from reports.layout import columns, fit, indent, labelled, paragraph, wrap
-from reports.words import count
 
 
 def text_lines(result: Collisions, *, width: int = 100) -> list[Text]:
@@ -73,14 +72,16 @@ def _generations(result: Collisions, width: int) -> list[Text]:
 
 def _collisions(result: Collisions, width: int) -> list[Text]:
     """What is met, the worst first; what only hangs is counted."""
-    shown = [found for found in result.collisions if found.fate.grade.harm is not Harm.HANGS and found.fate.grade.harm is not Harm.KILLS]
+    shown = [found for found in result.collisions if found.fate.grade.harm not in (Harm.HANGS, Harm.KILLS)]
     lines = [Text.assemble(("What is met", "bold"), ", the worst first: client -> server")]
     for found in shown:
         lines += _collision(found, result, width)
     for plain in (True, False):
         lines += _counted(result, Grade(Harm.KILLS, plain), width)
         lines += _counted(result, Grade(Harm.HANGS, plain), width)
-    lines += paragraph(Text("'--clients A --servers B' tells a pair operation by operation, '--format json' all pairs", style="dim"), width, 2)
+    lines += paragraph(
+        Text("'--clients A --servers B' tells a pair operation by operation, '--format json' all pairs", style="dim"), width, 2
+    )
     return lines
 
 
@@ -88,7 +89,7 @@ def _collision(found: Collision, result: Collisions, width: int) -> list[Text]:
     fate = found.fate
     words = Text.assemble(
         (f"{fate.operation}", "bold"),
-        f" {escape(fate.what)}",
+        f": {escape(fate.what)}",
         f"; {unasked(fate)}" if unasked(fate) else "",
         f"; only with {fate.odd}" if fate.odd else "",
     )
@@ -118,7 +119,7 @@ def _pair(pair: Pair, width: int) -> list[Text]:
     if pair.troubles:
         lines.append(Text("  why", style="bold"))
     for fate in pair.troubles:
-        words = Text.assemble((fate.operation, "bold"), f" {escape(told(fate))}", f"; {unasked(fate)}" if unasked(fate) else "")
+        words = Text.assemble((fate.operation, "bold"), f": {escape(told(fate))}", f"; {unasked(fate)}" if unasked(fate) else "")
         lines += labelled(fate.grade.letter, words, width, by=2, column=5, style=STYLES[fate.grade.harm])
     return lines
 
@@ -135,12 +136,8 @@ def _steps(result: Collisions, width: int) -> list[Text]:
 def _step(step: Step, width: int) -> list[Text]:
     lines = [Text(f"  {step.old.name} -> {step.new.name}", style="bold")]
     for words, pair in (("server first", step.server_first), ("clients first", step.clients_first)):
-        works, broken = pair.survivors, pair.casualties
-        found = f"{len(works)} of {count(len(works) + len(broken), 'operation')} work"
-        if broken:
-            found += f"; not {names(broken)}"
-        label = Text.assemble(_letter(pair.grade), f" {words}").plain
-        lines += labelled(label, found, width, by=4, column=22, style=STYLES[pair.grade.harm])
+        label = f"{pair.grade.letter} {words}"
+        lines += labelled(label, survival(pair), width, by=4, column=22, style=STYLES[pair.grade.harm])
     return lines
 
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from reports.collisions.demonstration import Act
 from reports.collisions.effects import UNASKED
-from reports.collisions.fates import Fate
+from reports.collisions.fates import Fate, Pair
 from reports.collisions.matrix import Collision, Collisions
 from reports.compat.grouping import spans
 from reports.words import count, listing
@@ -17,10 +17,14 @@ FEW_PAIRS = 4
 
 def summary(result: Collisions) -> str:
     """One line about the whole."""
-    size = f"{count(len(result.clients), 'client')} x {count(len(result.servers), 'server')}"
-    captured = sum(source == "captured" for source in result.sources.values())
-    tables = "" if captured == len(result.sources) else f", {len(result.sources) - captured} of them not captured yet"
-    return f"{size}, {count(len(result.generations), 'generation')}, operation tables of {count(len(result.sources), 'release')}{tables}"
+    tables = len(result.sources)
+    uncaptured = sum(source != "captured" for source in result.sources.values())
+    parts = [
+        f"{count(len(result.clients), 'client')} x {count(len(result.servers), 'server')}",
+        count(len(result.generations), "generation"),
+        f"operation tables of {count(tables, 'release')}" + (f", {uncaptured} of them not captured yet" if uncaptured else ""),
+    ]
+    return ", ".join(parts)
 
 
 def where(collision: Collision, result: Collisions) -> str:
@@ -55,6 +59,15 @@ def unasked(fate: Fate) -> str:
 def names(operations: Sequence[str]) -> str:
     """Operations, all of them."""
     return listing(operations, len(operations) or 1)
+
+
+def survival(pair: Pair) -> str:
+    """How many operations of plain use work, and the shorter list of those that do or do not."""
+    works, broken = pair.survivors, pair.casualties
+    counted = f"{len(works)} of {count(len(works) + len(broken), 'operation')} work"
+    if not broken:
+        return counted
+    return f"{counted}: {names(works)}" if len(works) < len(broken) else f"{counted}; not {names(broken)}"
 
 
 def act_lines(act: Act) -> list[str]:
