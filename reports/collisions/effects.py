@@ -140,8 +140,16 @@ UNKNOWN_KILLS: Final = RangeTable("an unknown operation ends the server's thread
 REPLY_KILLS: Final = RangeTable("an unreadable reply ends the client's thread", ("0.3.9.post1", True), ("0.5.5", False))
 """Source: the client's message loop, which catches only from 0.5.5 on."""
 
-WRAPPER_FORMS: Final = RangeTable("form of extension 1", ("0.3.9.post1", "pickle"), ("0.5.6", "map"))
-"""What a KV tensor crosses as. Each form is refused by releases of the other."""
+WRAPPER_FORMS: Final = RangeTable(
+    "form of extension 1",
+    ("0.3.9.post1", "a pickle of lmcache.v1.multiprocess.custom_types.CudaIPCWrapper"),
+    ("0.5.1", "a pickle of lmcache.v1.platform.cuda.ipc_wrapper.CudaIPCWrapper"),
+    ("0.5.6", "a map of type cuda"),
+)
+"""What a KV tensor on a CUDA device crosses as. A release loads no other form: the module of the class moved with 0.5.1.
+
+Tests compare it with the captured blobs. Tensors in shared memory of processors stay one class from 0.4.7 to 0.5.5.
+"""
 
 READERS_WANTED: Final = RangeTable("lookups want num_kv_readers", ("0.3.9.post1", False), ("0.5.5", True))
 READERS_WANTED_BY: Final = ("LOOKUP", "FREE_LOOKUP_LOCKS", "CB_UNIFIED_LOOKUP")

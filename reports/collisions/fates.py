@@ -23,7 +23,7 @@ from reports.collisions.effects import (
     family,
 )
 from reports.collisions.harm import Grade, Harm, worst, worst_harm
-from reports.collisions.samples import WRAPPERS, Sample, payload_samples, result_samples
+from reports.collisions.samples import Sample, payload_samples, result_samples, wrapper
 from wire.errors import WireError
 from wire.mp.frames import decode_reply, decode_request, encode_reply, encode_request
 from wire.mp.operations import RENAMED, Operation, OperationNumber, UnknownOperationError
@@ -32,7 +32,7 @@ from wire.mp.values import Value
 WORKS: Final = "the same operation"
 ANSWERED: Final = "the same operation, with an answer that means something else"
 DROPPED: Final = "the message is dropped"
-REFUSED: Final = "the same numbers and types, but refused when it is executed"
+REFUSED: Final = "number and types fit, but it is refused, and no answer comes"
 KILLED: Final = "the number is unknown, which ends the message thread"
 _LONGEST: Final = 40
 
@@ -177,10 +177,9 @@ def _outcome(client: Dialect, server: Dialect, operation: Operation, met: Operat
 
 def _refusal(server: Dialect, met: Operation, payloads: Sequence[Value]) -> str | None:
     """What a server refuses although its types allow it."""
-    if any(_has_other_form(server, payload) for payload in payloads):
-        return (
-            f"KV tensors cross as {'maps' if WRAPPER_FORMS[server.release] == 'map' else 'pickles'}, not in the form that comes"
-        )
+    other = next(filter(None, (_other_form(server, payload) for payload in payloads)), None)
+    if other is not None:
+        return f"a KV tensor comes as {other}, and only {WRAPPER_FORMS[server.release]} is loaded"
     if READERS_WANTED[server.release] and met.meaning in READERS_WANTED_BY:
         counts = [payload["num_kv_readers"] for payload in payloads if isinstance(payload, dict) and "num_kv_readers" in payload]
         if any(count < 1 for count in counts):
@@ -188,10 +187,13 @@ def _refusal(server: Dialect, met: Operation, payloads: Sequence[Value]) -> str 
     return None
 
 
-def _has_other_form(server: Dialect, value: Value) -> bool:
+def _other_form(server: Dialect, value: Value) -> str | None:
+    """The form of a KV tensor in a payload, if the server does not load it."""
     if isinstance(value, list):
-        return any(_has_other_form(server, member) for member in value)
-    return isinstance(value, Ext) and bytes(value.data) != WRAPPERS[WRAPPER_FORMS[server.release]]
+        return next(filter(None, (_other_form(server, member) for member in value)), None)
+    if not isinstance(value, Ext) or bytes(value.data) == wrapper(server.release):
+        return None
+    return bytes(value.data).decode()
 
 
 def _answered(client: Dialect, server: Dialect, operation: Operation, met: Operation, sent: bytes) -> tuple[Harm, str]:

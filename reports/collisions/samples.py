@@ -30,8 +30,6 @@ FIELDS: Final[Mapping[str, Value]] = {
     "num_kv_readers": 1,
 }
 """What fields of the key record hold; fields of other records hold what their types say."""
-WRAPPERS: Final[Mapping[str, bytes]] = {"pickle": b"\x80\x05}\x94.", "map": b"\x81\xa4kind\xa7cpu_shm"}
-"""Blobs that show their form and no more."""
 
 
 @dataclass(frozen=True)
@@ -74,7 +72,7 @@ def value_of(release: Release, type_: Type) -> Value:
         case Named(name):
             return _named(release, name)
         case Scalar("ext"):
-            return Ext(WRAPPER_EXTENSION, WRAPPERS[WRAPPER_FORMS[release]])
+            return Ext(WRAPPER_EXTENSION, wrapper(release))
         case Scalar(name):
             return _SCALARS[name]
 
@@ -82,6 +80,11 @@ def value_of(release: Release, type_: Type) -> Value:
 _SCALARS: Final[Mapping[str, Value]] = {
     "int": 7, "bool": True, "str": "cmpl-7f3a", "bytes": bytes(64), "float": 5.0, "map": {}, "any": None,
 }  # fmt: skip
+
+
+def wrapper(release: Release) -> bytes:
+    """What stands for the blob of a KV tensor: the words for its form."""
+    return WRAPPER_FORMS[release].encode()
 
 
 def _named(release: Release, name: str) -> Value:
@@ -93,6 +96,8 @@ def _named(release: Release, name: str) -> Value:
 
 
 def _field(release: Release, field: Field) -> Any:
+    if field.name == "chunk_hash" and isinstance(field.type, Optional):
+        return None  # a record that may have tokens has them
     return FIELDS[field.name] if field.name in FIELDS else value_of(release, field.type)
 
 

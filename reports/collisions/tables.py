@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Literal
 
-from reports.collisions.dialect import Dialect
+from fixturegen.corpus import captured_releases, load_corpus
+from reports.collisions.dialect import Dialect, table_of
 from wire.mp.operations import operation_table
 from wire.release import Release
 
@@ -19,4 +20,13 @@ def dialects(releases: Iterable[Release]) -> Mapping[Release, tuple[Dialect, Sou
         UnknownReleaseError: a release is older than the protocol.
         CorpusError: a capture is damaged.
     """
-    return {release: (Dialect(operation_table(release)), "tables") for release in releases}
+    captured = captured_releases(protocol="mp")
+    return {
+        release: _captured(release) if release in captured else (Dialect(operation_table(release)), "tables")
+        for release in releases
+    }
+
+
+def _captured(release: Release) -> tuple[Dialect, Source]:
+    (vector,) = load_corpus(release, protocol="mp").vectors["mp_operations"]
+    return Dialect(table_of(release, vector.answer)), "captured"
