@@ -37,7 +37,5 @@ def speakers(option: str, releases: Sequence[Release], *, named: bool) -> list[R
     """
     old = [release for release in releases if release < FIRST_RELEASE]
     if named and old:
-        raise UsageError(
-            f"{option}: lmcache {old[0]} has no multiprocess server; the oldest release with its protocol is {FIRST_RELEASE}"
-        )
+        raise UsageError(f"{option}: lmcache {old[0]} has no multiprocess server; its protocol begins with {FIRST_RELEASE}")
     return [release for release in releases if release >= FIRST_RELEASE]

@@ -64,7 +64,7 @@ def _legend(result: Collisions, width: int) -> list[Text]:
 
 
 def _generations(result: Collisions, width: int) -> list[Text]:
-    lines = [Text.assemble(("Generations", "bold"), ": releases of which no message has another outcome")]
+    lines = wrap(Text.assemble(("Generations", "bold"), ": releases of which no message has another outcome"), width)
     for found in result.generations:
         lines += labelled(found.label, ", ".join(found.releases), width, by=2, column=7, style="bold")
     return lines
@@ -127,7 +127,9 @@ def _pair(pair: Pair, width: int) -> list[Text]:
 def _steps(result: Collisions, width: int) -> list[Text]:
     if not result.steps:
         return []
-    lines = [Text.assemble(("What survives an update", "bold"), ": operations of plain use that work while one side is old")]
+    lines = wrap(
+        Text.assemble(("What survives an update", "bold"), ": operations of plain use that work while one side is old"), width
+    )
     for step in result.steps:
         lines += _step(step, width)
     return lines
