@@ -51,7 +51,7 @@ def test_many_pairs_are_told_by_what_is_met(everything):
     assert "K server first 19 of 22 operations work; not LOOKUP, FREE_LOOKUP_LOCKS and GET_EXPERIMENTAL" in text
 
 
-@pytest.mark.parametrize("width", [60, 80, 120])
+@pytest.mark.parametrize("width", [70, 80, 120])
 def test_lines_keep_to_the_width(everything, width):
     assert max(len(line) for line in plain(everything, width)) <= width
 
