@@ -7,15 +7,15 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from typing import Any, Final
 
+from wire.mp.pickled_chunks import Chunk, PickleRefused, read_chunks, write_chunks
+
 from harness.client import ClientError, MissError, UnsupportedError
 from harness.reference.mp.codec import Range
 from harness.reference.mp.errors import NotSentError, unwritable
 from harness.reference.mp.layouts import Layout, indices_of, slots_of
 from harness.reference.mp.link import MpLink, Registered
 from harness.reference.mp.pool import Pool
-from wire.errors import WireError
 from wire.mp.objects import TOKEN_MODE
-from wire.mp.pickles import read_tensors, write_tensors
 from wire.mp.types import Array, Scalar
 from wire.mp.values import Value
 
@@ -71,7 +71,8 @@ class MpFlow:
         record = self.record(link, key, cut, key["worker_id"])
         context = link.request("PREPARE_STORE", [record, instance_id], until)["context"]
         if worker.pool is None:
-            data = write_tensors(worker.layout.dtype, worker.layout.shape(size), chunks)
+            with unwritable():
+                data = write_chunks([Chunk(worker.layout.dtype, worker.layout.shape(size), chunk) for chunk in chunks])
             return self.commit_store(link, [record, instance_id, data], until)
         indices = indices_of(context.get("chunk_indices"), cut.chunks) if context.get("slots") != [] else ()
         slots = slots_of(context.get("slots"), len(indices), length, worker.pool.size)
@@ -150,11 +151,11 @@ class MpFlow:
         length = worker.layout.length(chunk_size)
         if worker.pool is None:
             try:
-                tensors = read_tensors(response["data"])
-            except WireError as error:
+                tensors = read_chunks(response["data"])
+            except PickleRefused as error:
                 raise ClientError("protocol", str(error)) from error
-            expected = (worker.layout.dtype, tuple(worker.layout.shape(chunk_size)))
-            if len(tensors) != cut.chunks or any((each.dtype, tuple(each.shape)) != expected for each in tensors):
+            expected = (worker.layout.dtype, worker.layout.shape(chunk_size))
+            if len(tensors) != cut.chunks or any((each.dtype, each.shape) != expected for each in tensors):
                 raise ClientError(
                     "refused", f"the reply has not {cut.chunks} tensors of {expected[0]} and shape {list(expected[1])}"
                 )

@@ -45,9 +45,9 @@ class Layout:
             raise ClientError("refused", f"no element type {context['dtype']!r:.40}; known: {', '.join(ELEMENT_BYTES)}")
         return cls(context["num_layers"], context["hidden_dim_size"], context["dtype"], context["use_mla"])
 
-    def shape(self, chunk_size: int) -> list[int]:
+    def shape(self, chunk_size: int) -> tuple[int, ...]:
         """The dimensions of a chunk."""
-        return [*([] if self.use_mla else [2]), self.num_layers, chunk_size, self.hidden_dim_size]
+        return (*(() if self.use_mla else (2,)), self.num_layers, chunk_size, self.hidden_dim_size)
 
     def length(self, chunk_size: int) -> int:
         """The bytes of a chunk."""
@@ -93,7 +93,7 @@ def indices_of(found: Value, count: int) -> Sequence[int]:
     if not isinstance(found, list) or not all(type(index) is int for index in found):
         raise ClientError("protocol", "the chunk indices of the reply are no array of integers")
     if len(set(found)) != len(found) or any(not 0 <= index < count for index in found):
-        raise ClientError("refused", f"the chunk indices {str(found):.60} are not {count} chunks' indices, each named once")
+        raise ClientError("refused", f"the chunk indices {found!s:.60} are not {count} chunks' indices, each named once")
     return found
 
 
