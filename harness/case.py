@@ -15,7 +15,8 @@ from typing import Any, Final, Literal, TypeVar
 
 import pytest
 
-from fixturegen.corpus import load_corpus
+from fixturegen.corpus import captured_releases, load_corpus
+from fixturegen.manifest import Protocol
 from fixturegen.vector import Vector
 from wire.lm.profile import lm_profile
 from wire.release import Release, ReleaseRange
@@ -146,11 +147,19 @@ def case_name(function_name: str) -> str:
     return function_name.removeprefix("test_").replace("_", "-")
 
 
+def wire_of(op: str) -> Protocol:
+    """The wire whose captures have an operation of the contract."""
+    return "mp" if op.startswith("mp_") else "lm"
+
+
 def vectors(op: str, where: Callable[[Vector], bool] = lambda _: True) -> Variants:
     """Variants: the corpus vectors of an operation that fulfil a condition; none where the release is not captured."""
+    protocol = wire_of(op)
 
     def chosen(release: Release) -> list[Variant]:
-        found = load_corpus(release).vectors.get(op, ())
+        if protocol != "lm" and release not in captured_releases(protocol=protocol):
+            return []
+        found = load_corpus(release, protocol=protocol).vectors.get(op, ())
         return [Variant(vector.id, vector) for vector in found if where(vector)]
 
     return chosen

@@ -17,8 +17,9 @@ import pytest
 
 from fixturegen.corpus import corpus_fingerprint, load_corpus
 from fixturegen.errors import CorpusError
+from fixturegen.vector import Vector
 from harness import meeting
-from harness.case import CaseSpec, Cell, TargetName, case_name, spec_of, topic_of
+from harness.case import CaseSpec, Cell, TargetName, case_name, spec_of, topic_of, wire_of
 from harness.client import Budget, ClientFailure, Session
 from harness.clients.spec import may_kill, open_client
 from harness.collectors import collectors
@@ -275,8 +276,9 @@ class Matrix:
 
     def judge(self, cell: Cell, spec: CaseSpec) -> Judge:
         """A judge for one execution."""
+        about = cell.variant.value if cell.variant is not None else None
         try:
-            corpus = load_corpus(cell.release)
+            corpus = load_corpus(cell.release, protocol=wire_of(about.op) if isinstance(about, Vector) else "lm")
         except CorpusError:
             corpus = None
         return Judge(spec, self._requirements_of(cell.release), lm_profile(cell.release), corpus)
