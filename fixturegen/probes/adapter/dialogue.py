@@ -1,7 +1,4 @@
-"""The client protocol, version 1, on the standard streams: lines in, answers out. What it asks for is done by others.
-
-Import this first: from then on the standard output belongs to the answers, and what lmcache prints goes to the standard error.
-"""
+"""The client protocol, version 1, on the standard streams: lines in, answers out. What it asks for is done by others."""
 
 import json
 import os
@@ -10,14 +7,17 @@ import sys
 import threading
 from pathlib import Path
 
-ANSWERS = os.fdopen(os.dup(1), "wb")
-os.dup2(2, 1)
-
-import scratch  # noqa: E402
-from outcomes import Refused, declined  # noqa: E402
+import scratch
+from outcomes import Refused, declined
 
 PROTOCOL = 1
 WRITING = threading.Lock()
+ANSWERS = os.fdopen(os.dup(1), "wb")
+
+
+def claim_output():
+    """Call before anything of lmcache is imported: it logs to the standard output, where the answers must stand alone."""
+    os.dup2(2, 1)
 
 
 class Dialogue:

@@ -11,12 +11,11 @@ import sys
 from pathlib import Path
 
 import dialogue
+from outcomes import failure
+from surroundings import surround
 
 sys.path.append(str(Path(__file__).resolve().parent.parent))
-
-from outcomes import failure  # noqa: E402
-from surroundings import surround  # noqa: E402
-
+dialogue.claim_output()
 surround()
 
 import connections  # noqa: E402

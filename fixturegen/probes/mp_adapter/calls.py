@@ -1,4 +1,4 @@
-"""Connected operations. Each runs in a thread of its own, as callers of lmcache's client do, and waits as long as ``connect`` allowed.
+"""Connected operations. Each runs in a thread of its own, and waits as long as ``connect`` allowed.
 
 The client has no state of a connection that a caller could see: it goes on using its socket whatever happened.
 """

@@ -1,4 +1,4 @@
-"""The real client of the multiprocess server, of one release, as a client under test: the client protocol on its standard streams.
+"""The real client of the multiprocess server, of one release, as a client under test: answers the client protocol, version 1.
 
 Run by the pinned interpreter with lmcache and what the multiprocess protocol imports on PYTHONPATH; the argument is the release.
 It imports the real lmcache and nothing of ours but what lies in this folder and in its siblings. Requests, replies and waits are
@@ -14,7 +14,9 @@ from pathlib import Path
 PROBES = Path(__file__).resolve().parent.parent
 sys.path += [str(PROBES / "adapter"), str(PROBES / "mp")]
 
-import dialogue  # noqa: E402 # first: the standard output belongs to the answers
+import dialogue  # noqa: E402
+
+dialogue.claim_output()
 
 import calls  # noqa: E402
 import codecs_of_release as pure  # noqa: E402

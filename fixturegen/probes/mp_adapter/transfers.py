@@ -1,4 +1,4 @@
-"""K/V of an instance through lmcache's own worker-side transfer context, engine-driven: the copies, slots and pickles are its own.
+"""K/V of an instance through lmcache's own worker-side transfer context, engine-driven: copies, slots and pickles are its own.
 
 The contract speaks of whole chunks as bytes, lmcache of paged K/V of an engine. So each call gets paged memory of its own, whose
 blocks are used in order: one head, which makes the two orders of heads and tokens one, in the shape that engines have on a CPU.
