@@ -90,17 +90,26 @@ class VenvEnvironment:
 
     def run_probe(self, release: Release, job: Mapping[str, Any], *, timeout: float, seed: str | None = SEED) -> dict[str, Any]:
         """See :class:`fixturegen.environment.PinnedEnvironment`."""
-        command = [str(self._python()), str(PROBES / "run.py")]
         paths = vllm_paths(job, lambda version, complete: import_paths(version, self._vllm, complete=complete))
+        return self._probe(release, "run.py", {**job, "vllm": paths}, self._variables(release, seed), timeout)
+
+    def run_mp_probe(self, release: Release, job: Mapping[str, Any], *, timeout: float) -> dict[str, Any]:
+        """See :class:`fixturegen.environment.PinnedEnvironment`."""
+        return self._probe(release, "mp/run.py", job, self._variables(release, mp=True), timeout)
+
+    def _probe(
+        self, release: Release, script: str, job: Mapping[str, Any], variables: Mapping[str, str], timeout: float
+    ) -> dict[str, Any]:
+        command = [str(self._python()), str(PROBES / script)]
         try:
             done = subprocess.run(
                 command,
-                input=json.dumps({**job, "vllm": paths}),
+                input=json.dumps(job),
                 capture_output=True,
                 text=True,
                 timeout=timeout,
                 check=False,
-                env=self._variables(release, seed),
+                env=variables,
                 cwd=tempfile.gettempdir(),
             )
         except subprocess.TimeoutExpired:
