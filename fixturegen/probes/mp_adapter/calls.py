@@ -9,6 +9,7 @@ import lookups
 import scratch
 from outcomes import Refused
 from peers import Absent, Peer, has, takes
+from ranges import cut
 from records import FIELDS, key_record, lookup_record
 from transfers import Instance
 
@@ -79,8 +80,11 @@ def chunk_size(args):
 
 
 def register(args):
+    place = args["connection"], args["instance_id"]
     instance = Instance(peer_of(args), args["instance_id"], args["context"])
-    instances[args["connection"], args["instance_id"]] = instance
+    if place in instances:
+        instances[place].context.close()
+    instances[place] = instance
     return instance.description()
 
 
@@ -91,21 +95,32 @@ def unregister(args):
 
 
 def store(args):
+    instance = instance_of(args)
     chunks = [scratch.taken(chunk) for chunk in args["chunks"]]
-    return {"stored": instance_of(args).store(key_record(args["key"]), chunks)}
+    key, count = cut(args["key"], instance.chunk_tokens)
+    if len(chunks) != count:
+        raise Refused(f"the range has {count} whole chunks, {len(chunks)} were given")
+    return {"stored": instance.store(key_record(key), chunks) if chunks else True}
 
 
 def retrieve(args):
-    chunks = instance_of(args).retrieve(key_record(args["key"]))
+    instance = instance_of(args)
+    key, count = cut(args["key"], instance.chunk_tokens)
+    chunks = instance.retrieve(key_record(key), count) if count else []
     return None if chunks is None else {"chunks": [scratch.left(chunk) for chunk in chunks]}
 
 
 def lookup(args):
-    return {"hits": lookups.hits(peer_of(args), lookup_record(args["key"]), args["tp_size"])}
+    peer = peer_of(args)
+    key, count = cut(args["key"], peer.chunk_tokens)
+    return {"hits": lookups.hits(peer, lookup_record(key), args["tp_size"]) if count else 0}
 
 
 def free_locks(args):
-    peer_of(args).ask("FREE_LOOKUP_LOCKS", lookup_record(args["key"]), args["tp_size"])
+    peer = peer_of(args)
+    key, count = cut(args["key"], peer.chunk_tokens)
+    if count:
+        peer.ask("FREE_LOOKUP_LOCKS", lookup_record(key), args["tp_size"])
     return {}
 
 

@@ -2,8 +2,6 @@
 
 import answers
 import scratch
-import table
-from values import Inapplicable
 
 ASKED = (
     "mp_encode_request",
@@ -19,8 +17,6 @@ def operation(name):
     _, ask = answers.OPERATIONS[name]
 
     def run(args):
-        if "operation" in args and args["operation"] not in table.BY_NAME:
-            raise Inapplicable(f"this release has no {args['operation']}")
         found = ask(args)
         return {**found, "bytes": scratch.left(bytes.fromhex(found["bytes"]["hex"]))} if "bytes" in found else found
 

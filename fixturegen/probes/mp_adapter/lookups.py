@@ -19,13 +19,10 @@ def hits(peer, key, tp_size):
     """
     if not has("QUERY_PREFETCH_STATUS"):
         return peer.ask("LOOKUP", key)
-    number = peer.ask("LOOKUP", key, tp_size)
-    return polled(peer, key.request_id if number is None else number)
-
-
-def polled(peer, job):
     end = time.monotonic() + peer.timeout
-    while (found := peer.ask("QUERY_PREFETCH_STATUS", job)) is None:
+    number = peer.ask("LOOKUP", key, tp_size)
+    job = key.request_id if number is None else number
+    while (found := peer.send("QUERY_PREFETCH_STATUS", job).result(timeout=max(end - time.monotonic(), 0))) is None:
         if time.monotonic() >= end:
             raise TimeoutError(f"the server did not say within {peer.timeout:g} s what it found")
         time.sleep(PAUSE)

@@ -4,6 +4,7 @@ Until 0.5.4 callers hand a member of the request enumeration to ``MessageQueueCl
 ``RequestClient``, which a factory makes and which hands it on to that client.
 """
 
+import functools
 import inspect
 
 import zmq
@@ -31,6 +32,11 @@ class Peer:
         self.timeout = timeout
         address, context = f"tcp://{host}:{port}", zmq.Context.instance()
         self.client = MessageQueueClient(address, context) if Factory is None else Factory.create(address, context=context)
+
+    @functools.cached_property
+    def chunk_tokens(self):
+        """What the server answers to GET_CHUNK_SIZE, which lmcache's workers and schedulers ask once, when they start."""
+        return self.ask("GET_CHUNK_SIZE")
 
     def ask(self, operation, *payloads):
         """The result of one request.

@@ -44,7 +44,7 @@ class Instance:
         self.block_size, self.layers = description["block_size"], description["num_layers"]
         self.hidden, self.planes = description["hidden_dim_size"], 1 if description["use_mla"] else 2
         self.dtype = getattr(torch, description["dtype"])
-        self.chunk_tokens = peer.ask("GET_CHUNK_SIZE")
+        self.chunk_tokens = peer.chunk_tokens
         self.blocks_in_chunk = self.chunk_tokens // self.block_size
         self.context = self._called(CONTEXT)
         self._called(self.context.register, kv_caches=self.paged(0))
@@ -65,9 +65,8 @@ class Instance:
                 span.copy_(whole[:, number])
         return bool(self._moved(self.context.submit_store, key, memory, len(chunks)))
 
-    def retrieve(self, key):
-        """The chunks of a key, or None."""
-        count = key.end // self.chunk_tokens - -(-key.start // self.chunk_tokens)
+    def retrieve(self, key, count):
+        """The chunks of a key, so many, or None."""
         memory = self.paged(count)
         if not self._moved(self.context.submit_retrieve, key, memory, count):
             return None
