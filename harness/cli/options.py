@@ -20,6 +20,14 @@ Client = Annotated[
 Releases = Annotated[
     str, typer.Option("--lmcache", help="Releases of lmcache, separated by commas, or all that are in the corpus.")
 ]
+Protocol = Annotated[
+    str,
+    typer.Option(
+        "--protocol",
+        help="The wires that cases are about: lm, mp (the multiprocess server), both, or declared for those of which the client "
+        "declares an operation.",
+    ),
+]
 Targets = Annotated[str, typer.Option("--target", help="Any of fixtures,mock,live.")]
 Only = Annotated[
     list[str] | None,
