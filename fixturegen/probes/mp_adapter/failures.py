@@ -10,7 +10,8 @@ from outcomes import Refused, declined
 
 UNSUPPORTED = {"Inapplicable", "Unavailable", "Absent"}
 WRITES = {"msgspec_encode", "process_outbound_task", "_process_outbound_task", "key_record", "__post_init__"}
-READS = {"msgspec_decode", "process_inbound", "decode_operation"}
+READS = {"msgspec_decode", "process_inbound", "decode_operation", "prepare_store", "prepare_retrieve", "gather_paged_kv_to_cpu"}
+"""Also what reads the slots that a server names, and what finds out that they do not fit."""
 
 
 def failure(op, error):
