@@ -109,9 +109,16 @@ class Worker:
         if found:
             self.free(wanted)
 
+    def ask(self, op: str, wanted: Request, chunks: Sequence[bytes] = ()) -> Answer:
+        """A store, lookup, retrieve or free of a request, whatever comes of it."""
+        if op in {"mp_store", "mp_retrieve"}:
+            more = {"chunks": list(chunks)} if op == "mp_store" else {}
+            return self.client.call(op, **self._about(wanted), **more)
+        return self.client.call(op, **self._shared(wanted, None))
+
     def retrieve(self, wanted: Request) -> Answer:
         """Load the chunks of a request."""
-        return self.client.call("mp_retrieve", **self._about(wanted))
+        return self.ask("mp_retrieve", wanted)
 
     def retrieved(self, wanted: Request, expected: Sequence[bytes]) -> None:
         """Load the chunks of a request that was looked up; they must be these."""
