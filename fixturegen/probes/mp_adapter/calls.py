@@ -11,7 +11,7 @@ from outcomes import Refused
 from peers import Absent, Peer, has, takes
 from ranges import cut
 from records import FIELDS, key_record, lookup_record
-from transfers import Instance
+from transfers import Instance, unregister_by_request
 
 CALLERS = ThreadPoolExecutor(max_workers=64, thread_name_prefix="caller")
 CLOSING = 2
@@ -89,8 +89,13 @@ def register(args):
 
 
 def unregister(args):
-    instance_of(args).unregister()
-    del instances[args["connection"], args["instance_id"]]
+    """Through the worker's context, or for an instance that another connection registered, the request alone."""
+    peer, instance = peer_of(args), instances.get((args["connection"], args["instance_id"]))
+    if instance is None:
+        unregister_by_request(peer, args["instance_id"])
+    else:
+        instance.unregister()
+        del instances[args["connection"], args["instance_id"]]
     return {}
 
 

@@ -79,7 +79,7 @@ class Instance:
             if future is not None:
                 future.result(timeout=self.peer.timeout)
         else:
-            self.peer.ask(next(name for name in UNREGISTER if has(name)), self.number)
+            unregister_by_request(self.peer, self.number)
         self.context.close()
 
     @property
@@ -121,3 +121,7 @@ class Instance:
         }
         names = inspect.signature(function).parameters
         return function(**{name: known[name.lstrip("_")] for name in names if name.lstrip("_") in known})
+
+
+def unregister_by_request(peer, number):
+    peer.ask(next(name for name in UNREGISTER if has(name)), number)
