@@ -13,7 +13,7 @@ import urllib.error
 import urllib.request
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, Self
 
 import zmq
 
@@ -30,7 +30,7 @@ from wire.release import Release
 START_TIMEOUT: Final = 180.0
 STOP_TIMEOUT: Final = 5.0
 PORTS_TRIED: Final = 5
-SHARED_FOLDER: Final = Path("/dev/shm")
+SHARED_FOLDER: Final = Path("/dev/shm")  # noqa: S108  # where Linux keeps it
 """Where Linux shows shared memory as files."""
 PORT_TAKEN: Final = ("Address already in use", "address already in use")
 
@@ -188,7 +188,7 @@ class Noop:
         self._socket.connect(f"tcp://{host}:{port}")
         self._socket.send_multipart([b"\x00", *encode_request(self._table, "NOOP", [])])
 
-    def __enter__(self) -> Noop:
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_exception: object) -> None:

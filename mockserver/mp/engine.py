@@ -1,7 +1,8 @@
 """What the operations do, apart from the wire: the state of one server, behind one lock.
 
-A handler takes decoded payloads and gives a result; :class:`HandlerError` stands for an exception in the real handler, after which
-nothing is answered. Source: ``lmcache.v1.multiprocess.server`` and, from 0.4.6 on, ``lmcache.v1.multiprocess.modules``.
+A handler takes decoded payloads and gives a result; :class:`HandlerError` stands for an exception in the real handler,
+which leaves the request without an answer. Source: ``lmcache.v1.multiprocess.server`` and, from 0.4.6 on,
+``lmcache.v1.multiprocess.modules``.
 """
 
 from __future__ import annotations
@@ -56,7 +57,7 @@ class Engine:
         found: dict[str, Handler] = {
             "NOOP": lambda: "OK",
             "GET_CHUNK_SIZE": lambda: self.chunk_size,
-            "PING": lambda instance=None: True,
+            "PING": lambda *_: True,
             "CLEAR": lambda force=behaviour.CLEAR_FORCES[self.release]: self.store.clear(force=force),
             "REPORT_BLOCK_ALLOCATION": lambda *_: None,
             "GET_EXPERIMENTAL": lambda: list(behaviour.EXPERIMENTAL[self.release]),

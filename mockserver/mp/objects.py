@@ -1,7 +1,7 @@
 """The server's first tier: objects with write locks and read locks.
 
-Until 0.5.5 an object is there from the moment of its reservation, locked; from 0.5.6 on it stands apart until it is committed, and
-of two that were written for one key the first that is committed stays. Source: ``lmcache.v1.distributed.l1_manager``.
+Until 0.5.5 an object is there from the moment of its reservation, locked; from 0.5.6 on it stands apart until it is committed,
+and of two that were written for one key the first that is committed stays. Source: ``lmcache.v1.distributed.l1_manager``.
 """
 
 from __future__ import annotations

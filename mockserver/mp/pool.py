@@ -1,11 +1,12 @@
 """The memory of the server's first tier: a pool, in shared memory or private, and the places in it.
 
-Places are given out as ``lmcache.v1.memory_management.AddressManager`` does: from the lowest free address, in units of 4096 bytes.
+Places are given out as ``lmcache.v1.memory_management.AddressManager`` does: from the lowest free address, in units of 4096
+bytes.
 """
 
 from __future__ import annotations
 
-import _posixshmem
+import _posixshmem  # type: ignore[import-not-found]  # CPython's own, without stubs
 import mmap
 import os
 import secrets

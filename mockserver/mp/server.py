@@ -25,8 +25,8 @@ from wire.release import Release
 class MpServer:
     """A multiprocess server of one release of lmcache, over ZeroMQ.
 
-    Use it in a ``with`` statement, or call :meth:`start` and :meth:`stop`. Without faults it cannot be told from the real server of
-    that release on a machine without a GPU, as far as ``docs/reference/mp-mock.md`` says.
+    Use it in a ``with`` statement, or call :meth:`start` and :meth:`stop`. Without faults it cannot be told from the real server
+    of that release on a machine without a GPU, as far as ``docs/reference/mp-mock.md`` says.
     """
 
     def __init__(

@@ -28,7 +28,7 @@ class ServerDriven:
         """By the name of the operation."""
         return {
             "REGISTER_KV_CACHE": self.register,
-            "UNREGISTER_KV_CACHE": lambda instance: None,
+            "UNREGISTER_KV_CACHE": lambda _: None,
             "STORE": self.move,
             "RETRIEVE": self.move,
         }
@@ -41,7 +41,7 @@ class ServerDriven:
         """
         raise HandlerError(f"{len(wrappers)} tensors of instance {instance_id} that need a GPU")
 
-    def move(self, key: Any, instance_id: int, *_: Any) -> Any:
+    def move(self, _: Any, instance_id: int, *__: Any) -> Any:
         """Copy blocks.
 
         Raises:

@@ -1,7 +1,8 @@
 """Chunks as a pickled list of torch tensors, which travel where there is no shared memory.
 
-A pickle is a program, so it is never loaded: :func:`read_chunks` walks through the few instructions that a list of plain CPU tensors
-needs, builds inert values, imports and calls nothing, and refuses all else. :func:`write_chunks` writes one from a fixed template.
+A pickle is a program, so it is never loaded: :func:`read_chunks` walks through the few instructions that a list of plain CPU
+tensors needs, builds inert values, imports and calls nothing, and refuses all else. :func:`write_chunks` writes one from a fixed
+template.
 
 Source: ``pickle.dumps`` of CPython 3.8 and later (protocol 4), ``torch._utils._rebuild_tensor_v2``, and
 ``torch.storage._load_from_bytes`` with the older form of ``torch.save`` inside.
@@ -9,10 +10,12 @@ Source: ``pickle.dumps`` of CPython 3.8 and later (protocol 4), ``torch._utils._
 
 from __future__ import annotations
 
+import builtins
 import io
+import itertools
 import pickletools
 import struct
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from math import prod
 from typing import Any, Final
@@ -45,6 +48,7 @@ SIZES: Final = {
     "bool": 1,
 }
 MOST_INSTRUCTIONS: Final = 200_000
+MOST_NUMBERS: Final = 33
 
 _DTYPES: Final = {storage: dtype for dtype, storage in STORAGES.items()}
 _MAGIC: Final = 0x1950A86A20F9469CFC6C
@@ -85,8 +89,7 @@ class _Persistent:
     value: Any
 
 
-class _Mark:
-    pass
+_MARK: Final = object()
 
 
 def read_chunks(data: bytes) -> list[Chunk]:
@@ -119,13 +122,14 @@ def _chunk(value: Any) -> Chunk:
             pass
         case _:
             raise PickleRefused("an element is no plain tensor")
-    if any(type(number) is not int or number < 0 for number in (*shape, *strides)) or type(offset) is not int:
-        raise PickleRefused("a tensor has a shape, strides or an offset that are no whole numbers")
+    numbers = (offset, *shape, *strides)
+    if len(numbers) > MOST_NUMBERS or any(type(number) is not int or not 0 <= number < 1 << 40 for number in numbers):
+        raise PickleRefused("a tensor has a shape, strides or an offset that are no plain numbers")
     if strides != _strides(shape) and prod(shape):
         raise PickleRefused(f"a tensor of shape {shape} has strides {strides}, and only contiguous ones are read")
     dtype, elements = _storage(saved)
     size = SIZES[dtype]
-    if offset < 0 or (offset + prod(shape)) * size > len(elements):
+    if (offset + prod(shape)) * size > len(elements):
         raise PickleRefused(f"a tensor of shape {shape} from element {offset} on is larger than its storage")
     return Chunk(dtype, shape, elements[offset * size : (offset + prod(shape)) * size])
 
@@ -135,7 +139,8 @@ def _storage(saved: bytes) -> tuple[str, bytes]:
     magic, rest = _walk(saved, frozenset())
     protocol, rest = _walk(rest, frozenset())
     system, rest = _walk(rest, frozenset())
-    if magic != _MAGIC or protocol != _PROTOCOL or not isinstance(system, dict) or system.get("little_endian") is not True:
+    numbers = (type(magic), type(protocol), type(system)) == (int, int, dict) and (magic, protocol) == (_MAGIC, _PROTOCOL)
+    if not numbers or system.get("little_endian") is not True:
         raise PickleRefused("a storage does not begin as torch begins it")
     described, rest = _walk(rest, _INNER_GLOBALS)
     keys, rest = _walk(rest, frozenset())
@@ -145,7 +150,9 @@ def _storage(saved: bytes) -> tuple[str, bytes]:
         case _:
             raise PickleRefused("a storage is no plain one on the CPU")
     dtype = _DTYPES[name]
-    if keys != [key] or len(rest) != 8 + count * SIZES[dtype] or struct.unpack_from("<q", rest)[0] != count:
+    if type(keys) is not list or len(keys) != 1 or type(keys[0]) is not str or keys[0] != key or type(count) is not int:
+        raise PickleRefused("a storage has another key, or a size that is no number")
+    if len(rest) != 8 + count * SIZES[dtype] or struct.unpack_from("<q", rest)[0] != count:
         raise PickleRefused(f"a storage of {count} elements of {dtype} has another size")
     return dtype, rest[8:]
 
@@ -154,82 +161,113 @@ def _strides(shape: Sequence[int]) -> tuple[int, ...]:
     return tuple(prod(shape[index + 1 :]) for index in range(len(shape)))
 
 
-def _walk(data: bytes, permitted: frozenset[tuple[str, str]]) -> tuple[Any, bytes]:  # noqa: PLR0912, PLR0915  # one row each
+def _walk(data: bytes, permitted: frozenset[tuple[str, str]]) -> tuple[Any, bytes]:
     """The inert value of the first pickle in the bytes, and the bytes behind it."""
+    machine = _Machine(permitted)
     stream = io.BytesIO(data)
-    stack: list[Any] = []
-    memo: dict[int, Any] = {}
     try:
-        for count, (opcode, argument, _) in enumerate(pickletools.genops(stream)):
-            if count > MOST_INSTRUCTIONS:
-                raise PickleRefused("a pickle with too many instructions")
-            match opcode.name:
-                case "PROTO" | "FRAME":
-                    pass
-                case "STOP":
-                    (value,) = stack
-                    return value, data[stream.tell() :]
-                case "MARK":
-                    stack.append(_Mark)
-                case "MEMOIZE":
-                    memo[len(memo)] = stack[-1]
-                case "BINPUT" | "LONG_BINPUT":
-                    memo[argument] = stack[-1]
-                case "BINGET" | "LONG_BINGET":
-                    stack.append(memo[argument])
-                case "EMPTY_LIST":
-                    stack.append([])
-                case "EMPTY_TUPLE":
-                    stack.append(())
-                case "EMPTY_DICT":
-                    stack.append({})
-                case "NONE":
-                    stack.append(None)
-                case "NEWFALSE" | "NEWTRUE":
-                    stack.append(opcode.name == "NEWTRUE")
-                case "BININT" | "BININT1" | "BININT2" | "LONG1":
-                    stack.append(argument)
-                case "SHORT_BINUNICODE" | "BINUNICODE" | "SHORT_BINBYTES" | "BINBYTES" | "BINBYTES8":
-                    stack.append(argument)
-                case "TUPLE1" | "TUPLE2" | "TUPLE3":
-                    size = int(opcode.name[-1])
-                    stack[-size:] = [tuple(stack[-size:])]
-                case "TUPLE":
-                    stack.append(tuple(_since_mark(stack)))
-                case "APPEND":
-                    element = stack.pop()
-                    _kind(stack[-1], list).append(element)
-                case "APPENDS":
-                    elements = _since_mark(stack)
-                    _kind(stack[-1], list).extend(elements)
-                case "SETITEMS":
-                    members = _since_mark(stack)
-                    _kind(stack[-1], dict).update(zip(members[::2], members[1::2], strict=True))
-                case "STACK_GLOBAL":
-                    name, module = stack.pop(), stack.pop()
-                    stack.append(_named(module, name, permitted))
-                case "GLOBAL":
-                    module, _, name = str(argument).partition(" ")
-                    stack.append(_named(module, name, permitted))
-                case "REDUCE":
-                    arguments, what = stack.pop(), stack.pop()
-                    stack.append(_Call(_kind(what, _Global), _kind(arguments, tuple)))
-                case "BINPERSID":
-                    stack.append(_Persistent(stack.pop()))
-                case other:
-                    raise PickleRefused(f"a pickle with the instruction {other}")
-    except PickleRefused:
-        raise
-    except Exception as error:
+        for opcode, argument, _ in itertools.islice(pickletools.genops(stream), MOST_INSTRUCTIONS):
+            if opcode.name == "STOP":
+                return machine.value(), data[stream.tell() :]
+            _INSTRUCTIONS.get(opcode.name, _Machine.refuse)(machine, opcode.name, argument)
+    except (ValueError, TypeError, LookupError, struct.error, RecursionError, MemoryError) as error:
         raise PickleRefused(f"no pickle: {type(error).__name__}") from None
-    raise PickleRefused("a pickle without an end")
+    raise PickleRefused("a pickle without an end, or with too many instructions")
 
 
-def _since_mark(stack: list[Any]) -> list[Any]:
-    place = len(stack) - 1 - stack[::-1].index(_Mark)
-    found = stack[place + 1 :]
-    del stack[place:]
-    return found
+class _Machine:
+    """The stack and the memo of a pickle; each instruction gets its name and its argument."""
+
+    def __init__(self, permitted: frozenset[tuple[str, str]]) -> None:
+        self._permitted = permitted
+        self._stack: list[Any] = []
+        self._memo: dict[int, Any] = {}
+
+    def value(self) -> Any:
+        (value,) = self._stack
+        return value
+
+    def refuse(self, name: str, _: Any) -> None:
+        raise PickleRefused(f"a pickle with the instruction {name}")
+
+    def nothing(self, _: str, __: Any) -> None:
+        """Go on."""
+
+    def mark(self, _: str, __: Any) -> None:
+        self._stack.append(_MARK)
+
+    def push(self, _: str, argument: Any) -> None:
+        self._stack.append(argument)
+
+    def constant(self, name: str, _: Any) -> None:
+        self._stack.append({"NONE": None, "NEWTRUE": True, "NEWFALSE": False, "EMPTY_TUPLE": ()}[name])
+
+    def empty(self, name: str, _: Any) -> None:
+        self._stack.append([] if name == "EMPTY_LIST" else {})
+
+    def memoize(self, _: str, argument: Any) -> None:
+        self._memo[len(self._memo) if argument is None else argument] = self._stack[-1]
+
+    def recall(self, _: str, argument: Any) -> None:
+        self._stack.append(self._memo[argument])
+
+    def short_tuple(self, name: str, _: Any) -> None:
+        size = int(name[-1])
+        self._stack[-size:] = [tuple(self._stack[-size:])]
+
+    def tuple(self, _: str, __: Any) -> None:
+        self._stack.append(builtins.tuple(self._since_mark()))
+
+    def append(self, name: str, _: Any) -> None:
+        elements = self._since_mark() if name == "APPENDS" else [self._stack.pop()]
+        _kind(self._stack[-1], list).extend(elements)
+
+    def members(self, _: str, __: Any) -> None:
+        members = self._since_mark()
+        keys = [_kind(key, str) for key in members[::2]]
+        _kind(self._stack[-1], dict).update(zip(keys, members[1::2], strict=True))
+
+    def named(self, name: str, argument: Any) -> None:
+        if name == "GLOBAL":
+            module, _, attribute = str(argument).partition(" ")
+        else:
+            attribute, module = _kind(self._stack.pop(), str), _kind(self._stack.pop(), str)
+        if (module, attribute) not in self._permitted:
+            raise PickleRefused(f"a pickle that names {module[:40]}.{attribute[:40]}")
+        self._stack.append(_Global(module, attribute))
+
+    def call(self, _: str, __: Any) -> None:
+        arguments, what = self._stack.pop(), self._stack.pop()
+        self._stack.append(_Call(_kind(what, _Global), _kind(arguments, builtins.tuple)))
+
+    def persistent(self, _: str, __: Any) -> None:
+        self._stack.append(_Persistent(self._stack.pop()))
+
+    def _since_mark(self) -> list[Any]:
+        place = next(index for index in reversed(range(len(self._stack))) if self._stack[index] is _MARK)
+        found = self._stack[place + 1 :]
+        del self._stack[place:]
+        return found
+
+
+_INSTRUCTIONS: Final[dict[str, Callable[[_Machine, str, Any], None]]] = {
+    **dict.fromkeys(("PROTO", "FRAME"), _Machine.nothing),
+    **dict.fromkeys(("NONE", "NEWTRUE", "NEWFALSE", "EMPTY_TUPLE"), _Machine.constant),
+    **dict.fromkeys(("EMPTY_LIST", "EMPTY_DICT"), _Machine.empty),
+    **dict.fromkeys(("BININT", "BININT1", "BININT2", "LONG1"), _Machine.push),
+    **dict.fromkeys(("SHORT_BINUNICODE", "BINUNICODE", "SHORT_BINBYTES", "BINBYTES", "BINBYTES8"), _Machine.push),
+    **dict.fromkeys(("MEMOIZE", "BINPUT", "LONG_BINPUT"), _Machine.memoize),
+    **dict.fromkeys(("BINGET", "LONG_BINGET"), _Machine.recall),
+    **dict.fromkeys(("TUPLE1", "TUPLE2", "TUPLE3"), _Machine.short_tuple),
+    **dict.fromkeys(("APPEND", "APPENDS"), _Machine.append),
+    **dict.fromkeys(("STACK_GLOBAL", "GLOBAL"), _Machine.named),
+    "MARK": _Machine.mark,
+    "TUPLE": _Machine.tuple,
+    "SETITEMS": _Machine.members,
+    "REDUCE": _Machine.call,
+    "BINPERSID": _Machine.persistent,
+}
+"""What the pickles of plain tensors consist of; any other instruction is refused."""
 
 
 def _kind(value: Any, kind: type) -> Any:
@@ -238,107 +276,75 @@ def _kind(value: Any, kind: type) -> Any:
     return value
 
 
-def _named(module: Any, name: Any, permitted: frozenset[tuple[str, str]]) -> _Global:
-    if (module, name) not in permitted:
-        raise PickleRefused(f"a pickle that names {str(module)[:40]}.{str(name)[:40]}")
-    return _Global(module, name)
-
-
 def write_chunks(chunks: Sequence[Chunk]) -> bytes:
-    """A pickled list of tensors, as ``pickle.dumps`` makes it but for the keys of the storages, which are addresses there.
+    """A pickled list of tensors, as ``pickle.dumps`` makes it; the keys of the storages, which are addresses there, are numbers.
 
     Raises:
         PickleRefused: a chunk has a dtype without a storage of its own, or its bytes are not of its shape.
     """
     writer = _Writer()
-    writer.put(b"]\x94")
-    writer.memo += 1
-    if len(chunks) > 1:
-        writer.put(b"(")
-    for index, chunk in enumerate(chunks):
-        writer.tensor(chunk, f"{index + 1}")
-    if chunks:
-        writer.put(b"e" if len(chunks) > 1 else b"a")
+    writer.memoize(b"]")
+    if len(chunks) == 1:
+        writer.tensor(chunks[0], str(_FIRST_KEY))
+        writer.put(b"a")
+    else:
+        for start in range(0, len(chunks), _BATCH):
+            writer.put(b"(")
+            for index, chunk in enumerate(chunks[start : start + _BATCH], start):
+                writer.tensor(chunk, str(_FIRST_KEY + index))
+            writer.put(b"e")
     writer.put(b".")
     return writer.finish()
 
 
+_BATCH: Final = 1000
+_FRAME: Final = 1 << 16
+_FIRST_KEY: Final = 90_000_000_000_000
+"""As many digits as an address has in a process on Linux."""
+
+
 class _Writer:
-    """Instructions of protocol 4 in frames of at least 64 KiB, as CPython's pickler cuts them; large bytes stand outside."""
+    """Instructions of protocol 4, cut into frames where CPython's pickler cuts them; large bytes stand outside."""
 
     def __init__(self) -> None:
-        self.memo = 0
+        self._memoized = 0
         self._known: dict[str, int] = {}
         self._out = [b"\x80\x04"]
         self._frame = bytearray()
+
+    def finish(self) -> bytes:
+        self._end_frame()
+        return b"".join(self._out)
 
     def put(self, data: bytes) -> None:
         self._frame += data
 
     def memoize(self, data: bytes) -> None:
         self._frame += data + b"\x94"
-        self.memo += 1
-
-    def text(self, text: str) -> None:
-        if text in self._known:
-            self._get(self._known[text])
-            return
-        self._known[text] = self.memo
-        self.memoize(b"\x8c" + bytes([len(text)]) + text.encode())
-
-    def named(self, module: str, name: str) -> None:
-        place = self._known.get(f"{module} {name}")
-        if place is not None:
-            self._get(place)
-            return
-        self.text(module)
-        self.text(name)
-        self._known[f"{module} {name}"] = self.memo
-        self.memoize(b"\x93")
-
-    def _get(self, place: int) -> None:
-        self.put(b"h" + bytes([place]) if place < 256 else b"j" + struct.pack("<I", place))
-
-    def integers(self, values: Sequence[int]) -> None:
-        if len(values) > 3:
-            self.put(b"(")
-        for value in values:
-            self.put(_integer(value))
-        if values:
-            self.memoize({1: b"\x85", 2: b"\x86", 3: b"\x87"}.get(len(values), b"t"))
-        else:
-            self.put(b")")
+        self._memoized += 1
 
     def tensor(self, chunk: Chunk, key: str) -> None:
-        self.named("torch._utils", "_rebuild_tensor_v2")
-        self.put(b"(")
-        self.named("torch.storage", "_load_from_bytes")
-        self.binary(_saved(chunk, key))
+        self._named("torch._utils", "_rebuild_tensor_v2")
+        self._object(b"(")
+        self._named("torch.storage", "_load_from_bytes")
+        self._binary(_saved(chunk, key))
         self.memoize(b"\x85")
         self.memoize(b"R")
-        self.put(b"K\x00")
-        self.integers(chunk.shape)
-        self.integers(_strides(chunk.shape))
-        self.put(b"\x89")
-        self.named("collections", "OrderedDict")
-        self.put(b")")
+        self._object(_integer(0))
+        self._integers(chunk.shape)
+        self._integers(_strides(chunk.shape))
+        self._object(b"\x89")
+        self._named("collections", "OrderedDict")
+        self._object(b")")
         self.memoize(b"R")
         self.memoize(b"t")
         self.memoize(b"R")
-        self._cut()
 
-    def binary(self, data: bytes) -> None:
-        head = b"C" + bytes([len(data)]) if len(data) < 256 else b"B" + struct.pack("<I", len(data))
-        if len(data) >= 1 << 16:
+    def _object(self, data: bytes) -> None:
+        """The first instruction of an object; a frame that is full ends before it."""
+        if len(self._frame) >= _FRAME:
             self._end_frame()
-            self._out += [head, data]
-        else:
-            self.put(head + data)
-        self.memoize(b"")
-
-    def _cut(self) -> None:
-        if len(self._frame) >= 1 << 16:
-            self._end_frame()
+        self.put(data)
 
     def _end_frame(self) -> None:
         if self._frame:
@@ -346,9 +352,45 @@ class _Writer:
             self._out.append(head + bytes(self._frame))
             self._frame.clear()
 
-    def finish(self) -> bytes:
-        self._end_frame()
-        return b"".join(self._out)
+    def _text(self, text: str) -> None:
+        self._object(b"")
+        if not self._recalled(text):
+            self._known[text] = self._memoized
+            self.memoize(b"\x8c" + bytes([len(text)]) + text.encode())
+
+    def _named(self, module: str, name: str) -> None:
+        self._object(b"")
+        if not self._recalled(f"{module} {name}"):
+            self._text(module)
+            self._text(name)
+            self._known[f"{module} {name}"] = self._memoized
+            self.memoize(b"\x93")
+
+    def _recalled(self, what: str) -> bool:
+        place = self._known.get(what)
+        if place is None:
+            return False
+        self.put(b"h" + bytes([place]) if place < 1 << 8 else b"j" + struct.pack("<I", place))
+        return True
+
+    def _integers(self, values: Sequence[int]) -> None:
+        self._object(b"(" if len(values) > 3 else b"")
+        for value in values:
+            self._object(_integer(value))
+        if values:
+            self.memoize({1: b"\x85", 2: b"\x86", 3: b"\x87"}.get(len(values), b"t"))
+        else:
+            self.put(b")")
+
+    def _binary(self, data: bytes) -> None:
+        head = b"C" + bytes([len(data)]) if len(data) < 1 << 8 else b"B" + struct.pack("<I", len(data))
+        self._object(b"")
+        if len(data) >= _FRAME:
+            self._end_frame()
+            self._out += [head, data]
+        else:
+            self.put(head + data)
+        self.memoize(b"")
 
 
 def _saved(chunk: Chunk, key: str) -> bytes:
@@ -362,7 +404,8 @@ def _saved(chunk: Chunk, key: str) -> bytes:
     number = _integer(count)
     return b"".join(
         [
-            b"\x80\x02\x8a\nl\xfc\x9cF\xf9 j\xa8P\x19.\x80\x02M\xe9\x03.\x80\x02}q\x00(X\x10\x00\x00\x00protocol_versionq\x01M\xe9\x03",
+            b"\x80\x02\x8a\nl\xfc\x9cF\xf9 j\xa8P\x19.\x80\x02M\xe9\x03.",
+            b"\x80\x02}q\x00(X\x10\x00\x00\x00protocol_versionq\x01M\xe9\x03",
             b"X\r\x00\x00\x00little_endianq\x02\x88X\n\x00\x00\x00type_sizesq\x03}q\x04(X\x05\x00\x00\x00shortq\x05K\x02",
             b"X\x03\x00\x00\x00intq\x06K\x04X\x04\x00\x00\x00longq\x07K\x04uu.",
             b"\x80\x02(X\x07\x00\x00\x00storageq\x00ctorch\n" + STORAGES[chunk.dtype].encode() + b"\nq\x01",

@@ -84,8 +84,8 @@ class MissingFrames(MpFault):
     part: ClassVar[str] = "frames"
     example: ClassVar[str] = "missing-frames:keep=1,operation=NOOP"
     stands_for: ClassVar[str] = (
-        "An old server that gives no result where a newer one does, or a broken one. Two frames are how this protocol says nil, so "
-        "that a result that is missing reads as none."
+        "An old server that gives no result where a newer one does, or a broken one. Two frames are how this protocol says "
+        "nil, so that a result that is missing reads as none."
     )
 
     def __post_init__(self) -> None:
@@ -106,8 +106,8 @@ class GarbageResult(MpFault):
     part: ClassVar[str] = "result"
     example: ClassVar[str] = "garbage-result:bytes=92c3,operation=PREPARE_STORE"
     stands_for: ClassVar[str] = (
-        "A frame that was cut or damaged. What cannot be read is an error of this one request; a client whose reading thread ends "
-        "with it answers nobody any more."
+        "A frame that was cut or damaged. What cannot be read is an error of this one request; a client whose reading thread "
+        "ends with it answers nobody any more."
     )
 
     def __post_init__(self) -> None:

@@ -17,8 +17,9 @@ class MpMatch:
     """Which requests a rule concerns; what is None does not matter.
 
     ``nth`` counts, from 1, the requests that agree with the rest of the match, since the plan was set: those of the whole server
-    or, where ``connection`` is given, those of each of these connections. Connections are counted in the order in which they first
-    sent something. ``probability`` draws among those that are left, by ``seed``, the fault and the number of the request alone.
+    or, where ``connection`` is given, those of each of these connections. Connections are counted in the order in which they
+    first sent something. ``probability`` draws among those that are left, by ``seed``, the fault and the number of the
+    request alone.
     """
 
     operation: str | None = None

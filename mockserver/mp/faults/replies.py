@@ -18,8 +18,8 @@ class DropReply(MpFault):
     part: ClassVar[str] = "end"
     example: ClassVar[str] = "drop-reply:operation=COMMIT_STORE,nth=1"
     stands_for: ClassVar[str] = (
-        "A handler that failed after its work was done, or a reply that got lost while a client reconnected. This protocol has no "
-        "error reply: whatever fails is silence. A client must stop waiting, and must not take for granted that nothing was done."
+        "A handler that failed after its work was done, or a reply that got lost while a client reconnected. This protocol has "
+        "no error reply: whatever fails is silence. A client must stop waiting, and must not believe that nothing was done."
     )
 
     def shape(self, outgoing: Outgoing) -> Outgoing:
@@ -36,8 +36,8 @@ class LoseRequest(MpFault):
     before: ClassVar[bool] = True  # type: ignore[misc]  # fixed for the class
     example: ClassVar[str] = "lose-request:operation=LOOKUP"
     stands_for: ClassVar[str] = (
-        "A payload that the server could not read, an instance that it does not know, an exception in a handler: it writes a line "
-        "into its log and goes on. The caller waits for ever if it lets itself."
+        "A payload that the server could not read, an instance that it does not know, an exception in a handler: it writes a "
+        "line into its log and goes on. The caller waits for ever if it lets itself."
     )
 
     def shape(self, outgoing: Outgoing) -> Outgoing:

@@ -35,8 +35,8 @@ class Refuse(MpFault):
     part: ClassVar[str] = "result"
     example: ClassVar[str] = "refuse:operation=PREPARE_RETRIEVE"
     stands_for: ClassVar[str] = (
-        "Objects that went away between lookup and retrieve, a full pool, a commit that came too late. The request was answered and "
-        "still did not succeed: the client must compute what it wanted to load."
+        "Objects that went away between lookup and retrieve, a full pool, a commit that came too late. The request was answered "
+        "and still did not succeed: the client must compute what it wanted to load."
     )
 
     def shape(self, outgoing: Outgoing) -> Outgoing:
@@ -104,8 +104,8 @@ class SlotsOutside(MpFault):
     part: ClassVar[str] = "slots"
     example: ClassVar[str] = "slots-outside:by=-4096,operation=PREPARE_STORE"
     stands_for: ClassVar[str] = (
-        "A server that was restarted with a smaller pool, or one that counts from another base. Whoever follows such a slot reads or "
-        "writes beyond the mapping, and the process is gone; a client must compare each slot with the size of the pool."
+        "A server that was restarted with a smaller pool, or one that counts from another base. Whoever follows such a slot "
+        "reads or writes beyond the mapping, and the process is gone; a client must compare each slot with the size of the pool."
     )
 
     def shape(self, outgoing: Outgoing) -> Outgoing:
@@ -122,8 +122,8 @@ class SlotLength(MpFault):
     part: ClassVar[str] = "slots"
     example: ClassVar[str] = "slot-length:by=-2,operation=PREPARE_RETRIEVE"
     stands_for: ClassVar[str] = (
-        "A server that was configured for another model or another chunk size. A client that copies its own number of bytes reaches "
-        "into the next object; it must compare the length with what it wants to copy."
+        "A server that was configured for another model or another chunk size. A client that copies its own number of bytes "
+        "reaches into the next object; it must compare the length with what it wants to copy."
     )
 
     def shape(self, outgoing: Outgoing) -> Outgoing:

@@ -19,8 +19,8 @@ class Die(MpFault):
     before: ClassVar[bool] = True  # type: ignore[misc]  # fixed for the class
     example: ClassVar[str] = "die:operation=PREPARE_STORE"
     stands_for: ClassVar[str] = (
-        "One short message from anybody, or up to 0.5.5 one with an unknown operation: the real server's message thread ends, its "
-        "health endpoint still says that all is well, and every client waits. Only a NOOP with a time-out tells."
+        "One short message from anybody, or up to 0.5.5 one with an unknown operation: the real server's message thread ends, "
+        "its health endpoint still says that all is well, and every client waits. Only a NOOP with a time-out tells."
     )
 
     def shape(self, outgoing: Outgoing) -> Outgoing:
