@@ -13,7 +13,7 @@ Client = Annotated[
     str,
     typer.Option(
         "--client",
-        help="The client under test: reference, python:MODULE:CLASS, 'stdio:COMMAND ...', 'docker:IMAGE [COMMAND ...]', "
+        help="The client under test: reference, reference-mp, python:MODULE:CLASS, 'stdio:COMMAND ...', 'docker:IMAGE [COMMAND ...]', "
         "or lmcache:RELEASE for lmcache's own.",
     ),
 ]
