@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from harness.judge import Judge
-from wire.mp.operations import Operation, OperationTable
+from wire.mp.operations import Operation, OperationTable, UnknownOperationError
 from wire.mp.types import Type
 from wire.mp.values import Value, ValueRefused, to_json, typed, unpack
 from wire.release import Release
@@ -26,24 +26,32 @@ def json_frames(frames: Sequence[bytes]) -> list[dict[str, str]]:
 
 
 def request_in_words(judge: Judge, table: OperationTable, operation: Operation, frames: Sequence[bytes]) -> dict[str, Any]:
-    """The operation's number and the payloads of a request, defaults filled in, for a comparison; all of it must be readable."""
+    """The operation that a server executes and the payloads of a request, defaults filled in, for a comparison; all of it must be readable."""
     judge.holds(frames, "the request has no frame for the operation", cite="MP-FRAME-001")
     payloads = {
         f"payload {index}": _read(judge, table.release, type_, frame, f"payload {index} of {operation.name}")
         for index, (type_, frame) in enumerate(zip(operation.payloads, frames[1:], strict=False))
     }
-    number = _unpacked(judge, frames[0], f"the operation's frame of {operation.name}")
-    return {"operation": number, "payloads": len(frames) - 1, **payloads}
+    return {"operation": _executed(judge, table, frames[0], operation), "payloads": len(frames) - 1, **payloads}
 
 
 def result_in_words(judge: Judge, table: OperationTable, operation: Operation, frames: Sequence[bytes]) -> dict[str, Any]:
-    """The operation's number and the result of a reply, likewise."""
+    """The operation and the result of a reply, likewise."""
     judge.holds(frames, "the reply has no frame for the operation", cite="MP-REPLY-006")
-    number = _unpacked(judge, frames[0], f"the operation's frame of {operation.name}")
+    number = _executed(judge, table, frames[0], operation)
     if operation.result is None or len(frames) == 1:
         return {"operation": number, "frames": len(frames)}
     result = _read(judge, table.release, operation.result, frames[1], f"the result of {operation.name}")
     return {"operation": number, "frames": len(frames), "result": result}
+
+
+def _executed(judge: Judge, table: OperationTable, frame: bytes, operation: Operation) -> str:
+    """The operation that a server executes for a frame."""
+    number = _unpacked(judge, frame, f"the operation's frame of {operation.name}")
+    try:
+        return table.numbered(number).name
+    except UnknownOperationError:
+        return f"{number!r}, which is no operation of lmcache {table.release}"
 
 
 def _read(judge: Judge, release: Release, type_: Type, frame: bytes, place: str) -> Any:

@@ -1,4 +1,4 @@
-"""Operations of a client on the wire: which requests each of them sends, with which payloads, and what it makes of the answers."""
+"""Operations of a client on the wire: which requests each of them sends, with which payloads, and what the answers become."""
 
 from typing import Any
 

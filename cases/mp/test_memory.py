@@ -1,5 +1,4 @@
-"""Shared memory and pickles: slots are looked at before they are followed, the server's memory is left to the server, and a
-pickle of a peer is data."""
+"""Shared memory and pickles: slots are checked, the server's memory is left to the server, a pickle of a peer is data."""
 
 import pickle
 from pathlib import Path

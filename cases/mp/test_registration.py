@@ -23,7 +23,7 @@ def test_data(client: Subject, judge: Judge, vector: Vector) -> None:
 
 @case("MP-REG-002", needs=NEEDS, releases="0.3.9.post1 to 0.5.5", variants=answered("mp_encode_registration"))
 def test_pickle(client: Subject, judge: Judge, vector: Vector) -> None:
-    """A tensor is written as a pickle of the same classes and values as lmcache's own, as far as reading without loading can tell."""
+    """A tensor is written as a pickle of the classes and values of lmcache's own, as far as it can be told without loading it."""
     got = client.ok("mp_encode_registration", **vector.args)["bytes"]
     judge.same_value(words_of(raw(vector)), words_of(got), what="the pickled tensor", source=vector)
 
