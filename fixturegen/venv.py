@@ -14,7 +14,17 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from fixturegen.environment import ADAPTER, BASE_REQUIREMENTS, LOCALHOST, MP_LAUNCHER, PROBES, SEED, RuntimeName, ServerAddress
+from fixturegen.environment import (
+    ADAPTER,
+    BASE_REQUIREMENTS,
+    LOCALHOST,
+    MP_ADAPTER,
+    MP_LAUNCHER,
+    PROBES,
+    SEED,
+    RuntimeName,
+    ServerAddress,
+)
 from fixturegen.errors import CaptureError, EnvironmentUnavailable
 from fixturegen.lock import locked
 from fixturegen.mp.launch import NEEDS_SHIM, Launch
@@ -143,6 +153,15 @@ class VenvEnvironment:
         vllm = {version: [str(path) for path in paths] for version, paths in there.items() if paths is not None}
         command = [str(self._python()), str(ADAPTER), str(release), json.dumps(vllm)]
         return command, {**self._variables(release), "LMCACHE_LOG_LEVEL": "WARNING"}
+
+    def mp_client(self, release: Release) -> tuple[list[str], dict[str, str]]:
+        """As `client`, with the client of the multiprocess server.
+
+        Raises:
+            EnvironmentUnavailable: the environment cannot be made.
+        """
+        command = [str(self._python()), str(MP_ADAPTER), str(release)]
+        return command, {**self._variables(release, mp=True), "LMCACHE_LOG_LEVEL": "WARNING"}
 
     def ready(self, release: Release) -> str | None:
         """None if the environment and the release are cached already, otherwise what is missing."""
