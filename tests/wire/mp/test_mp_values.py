@@ -1,0 +1,124 @@
+"""msgpack values, their JSON, and which of them a decoder of lmcache takes."""
+
+import msgspec
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from wire.mp.records import KEY_RECORD, RECORDS
+from wire.mp.types import Named, parse_type
+from wire.mp.values import ValueRefused, complete, from_json, pack, to_json, typed, unpack
+from wire.release import KNOWN_RELEASES, Release
+
+NEWEST = Release.parse("0.5.6")
+KEY = {
+    "model_name": "m",
+    "world_size": 2,
+    "worker_id": None,
+    "token_ids": [1, 2**32 - 1],
+    "start": 0,
+    "end": 2,
+    "request_id": "r",
+}
+VALUES = st.recursive(
+    st.none()
+    | st.booleans()
+    | st.integers(-(2**63), 2**64 - 1)
+    | st.text(max_size=8)
+    | st.binary(max_size=8)
+    | st.builds(msgspec.msgpack.Ext, st.integers(-128, 127), st.binary(max_size=8)),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from("abc"), inner, max_size=3),
+    max_leaves=8,
+)
+
+
+def of_key(release: str) -> Named:
+    return Named(KEY_RECORD[Release.parse(release)])
+
+
+@given(VALUES)
+def test_values_survive_msgpack_and_json(value: object) -> None:
+    assert unpack(pack(value)) == value
+    assert from_json(to_json(value)) == value
+
+
+def test_a_range_stands_for_its_integers() -> None:
+    assert from_json({"token_ids": {"range": [3, 6]}}) == {"token_ids": [3, 4, 5]}
+
+
+@pytest.mark.parametrize("value", [{"hex": "0"}, {"hex": 5}, {"ext": 1, "data": "00"}, {"range": [1]}, {"range": ["a", "b"]}])
+def test_malformed_json_values_are_refused_by_name(value: object) -> None:
+    with pytest.raises(ValueRefused, match="no value of the contract"):
+        from_json(value)
+
+
+@pytest.mark.parametrize("data", [b"", b"\xc1", b"\x01\x02", b"\xa5ab", b"\x91" * 100_000, b"\xa1\xff", b"\xdd\xff\xff\xff\xff"])
+def test_bytes_that_are_not_one_value_are_refused(data: bytes) -> None:
+    with pytest.raises(ValueRefused, match="no msgpack value"):
+        unpack(data)
+
+
+def test_integers_beyond_64_bits_cannot_be_packed() -> None:
+    with pytest.raises(ValueRefused, match="msgpack cannot hold it"):
+        pack(2**64)
+
+
+def test_missing_members_with_a_default_are_filled_in_and_unknown_ones_dropped() -> None:
+    found = typed(NEWEST, of_key("0.5.6"), {**KEY, "later": 1})
+    assert found == {**KEY, "cache_salt": "", "request_configs": None, "num_kv_readers": 0}
+
+
+def test_an_array_for_a_record_is_refused() -> None:
+    with pytest.raises(ValueRefused, match="an array, and a IPCCacheServerKey is a map"):
+        typed(NEWEST, of_key("0.5.6"), list(KEY.values()))
+
+
+@pytest.mark.parametrize(
+    ("member", "value", "words"),
+    [
+        ("world_size", "2", "value.world_size is a text, and int was expected"),
+        ("world_size", True, "value.world_size is a boolean"),
+        ("worker_id", 1.0, "value.worker_id is a float"),
+        ("token_ids", [1, None], r"value.token_ids\[1\] is nil"),
+        ("model_name", b"m", "value.model_name is bytes, and str was expected"),
+        ("cache_salt", "a@b", "one of the characters"),
+        ("cache_salt", "s" * 129, "129 characters"),
+    ],
+)
+def test_a_member_of_another_type_is_named(member: str, value: object, words: str) -> None:
+    with pytest.raises(ValueRefused, match=words):
+        typed(NEWEST, of_key("0.5.6"), {**KEY, member: value})
+
+
+def test_a_missing_required_member_is_named() -> None:
+    with pytest.raises(ValueRefused, match="lacks request_id"):
+        typed(NEWEST, of_key("0.5.6"), {name: value for name, value in KEY.items() if name != "request_id"})
+
+
+@pytest.mark.parametrize(
+    ("release", "names"),
+    [
+        ("0.3.12", ["model_name", "world_size", "worker_id"]),
+        ("0.4.2", list(KEY)),
+        ("0.4.4", [*KEY, "cache_salt"]),
+        ("0.5.5", [*KEY, "cache_salt", "request_configs", "num_kv_readers"]),
+    ],
+)
+def test_a_record_is_written_with_all_fields_of_its_release_in_their_order(release: str, names: list[str]) -> None:
+    shuffled = dict(reversed([*KEY.items(), ("later", 1)]))
+    assert list(complete(Release.parse(release), of_key(release), shuffled)) == names
+
+
+def test_engine_types_are_texts_of_their_release() -> None:
+    assert typed(NEWEST, parse_type("EngineType"), "atom") == "atom"
+    with pytest.raises(ValueRefused, match="one of vllm, sglang, trtllm, mock"):
+        typed(Release.parse("0.5.4"), parse_type("EngineType"), "atom")
+
+
+def test_every_record_that_a_field_names_exists_in_the_releases_of_that_field() -> None:
+    for table in RECORDS.values():
+        for range_, fields in table.rows():
+            for release in (Release.parse(text) for text in KNOWN_RELEASES):
+                if release in range_:
+                    for field in fields:
+                        complete(release, field.type, None if field.required else field.default)
