@@ -1,7 +1,8 @@
 """The corpus: reading, checking and writing the captures of one release.
 
-A release has one folder with ``manifest.json``, one JSON Lines file per operation and ``transcripts.jsonl``. Every line carries
-a hash of itself, the manifest one of every file; reading checks all of them.
+A release has one folder with ``manifest.json``, one JSON Lines file per operation and ``transcripts.jsonl``, and in its folder
+``mp`` the same for the multiprocess protocol. Every line carries a hash of itself, the manifest one of every file; reading checks
+all of them.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from fixturegen.errors import CorpusError
-from fixturegen.manifest import MANIFEST_NAME, FileEntry, Manifest
+from fixturegen.manifest import MANIFEST_NAME, FileEntry, Manifest, Protocol
 from fixturegen.vector import Transcript, Vector, content_hash
 from wire.errors import UnknownReleaseError
 from wire.release import Release
@@ -66,12 +67,13 @@ class Corpus:
 
     def provenance(self, vector: Vector | Transcript) -> str:
         """One line that says where an expected value comes from."""
-        source = vector.source if isinstance(vector, Vector) else "lmcache.v1.server"
+        servers = {"lm": "lmcache.v1.server", "mp": "lmcache.v1.multiprocess"}
+        source = vector.source if isinstance(vector, Vector) else servers[self.manifest.protocol]
         return f"corpus {self.manifest.release}, {vector.id} (wheel sha256 {self.manifest.wheel_sha256[:12]}, upstream {source})"
 
 
-def captured_releases(root: Path | None = None) -> list[Release]:
-    """The releases in the corpus, oldest first.
+def captured_releases(root: Path | None = None, *, protocol: Protocol = "lm") -> list[Release]:
+    """The releases of which the corpus has a protocol, oldest first.
 
     Raises:
         CorpusError: a folder with a manifest is not named after a release.
@@ -79,7 +81,8 @@ def captured_releases(root: Path | None = None) -> list[Release]:
     folder = root or corpus_root()
     if not folder.is_dir():
         return []
-    return sorted(_release_of(entry) for entry in folder.iterdir() if (entry / MANIFEST_NAME).is_file())
+    entries = (entry for entry in folder.iterdir() if (_home(entry, protocol) / MANIFEST_NAME).is_file())
+    return sorted(_release_of(entry) for entry in entries)
 
 
 def folders_without_manifest(root: Path | None = None) -> list[Path]:
@@ -91,23 +94,29 @@ def folders_without_manifest(root: Path | None = None) -> list[Path]:
 
 
 @functools.lru_cache(maxsize=64)
-def load_corpus(release: Release, root: Path | None = None, *, every_line: bool = False) -> Corpus:
-    """Read and check the captures of a release.
+def load_corpus(release: Release, root: Path | None = None, *, every_line: bool = False, protocol: Protocol = "lm") -> Corpus:
+    """Read and check the captures of one protocol of a release.
 
     A file that is as the manifest has it is taken as a whole; ``every_line`` checks the hash of each of its lines as well.
 
     Raises:
         CorpusError: the release is not captured, or a file differs from what was captured; the message names it.
     """
-    directory = (root or corpus_root()) / str(release)
+    directory = _home((root or corpus_root()) / str(release), protocol)
     path = directory / MANIFEST_NAME
     if not path.is_file():
-        known = ", ".join(str(known) for known in captured_releases(root)) or "none"
-        raise CorpusError(f"lmcache {release} is not in the corpus (captured: {known}); run 'lmconform capture {release}'")
+        known = ", ".join(str(known) for known in captured_releases(root, protocol=protocol)) or "none"
+        what, asks = ("", "") if protocol == "lm" else ("the multiprocess protocol of ", " --protocol mp")
+        raise CorpusError(
+            f"{what}lmcache {release} is not in the corpus (captured: {known}); run 'lmconform capture {release}{asks}'"
+        )
     manifest = Manifest.from_text(_read(path), str(path))
     if manifest.release != str(release):
         raise CorpusError(f"{path}: holds lmcache {manifest.release}, its folder says {release}")
-    extra = sorted(p.name for p in directory.iterdir() if p.name not in manifest.files and p.name != MANIFEST_NAME)
+    if manifest.protocol != protocol:
+        raise CorpusError(f"{path}: holds the protocol {manifest.protocol}, its place says {protocol}")
+    known_names = {*manifest.files, MANIFEST_NAME, *_folders_inside(protocol)}
+    extra = sorted(p.name for p in directory.iterdir() if p.name not in known_names)
     if extra:
         raise CorpusError(f"{directory}: {', '.join(extra)} is not in the manifest; remove it or capture again")
     vectors: dict[str, list[Vector]] = {}
@@ -143,7 +152,7 @@ def write_corpus(manifest: Manifest, lines: Mapping[str, Sequence[Mapping[str, A
 
     ``lines`` maps a file name to its lines; the manifest's ``files`` are computed from them.
     """
-    directory = (root or corpus_root()) / manifest.release
+    directory = _home((root or corpus_root()) / manifest.release, manifest.protocol)
     directory.mkdir(parents=True, exist_ok=True)
     entries = {}
     for name, content in lines.items():
@@ -151,7 +160,7 @@ def write_corpus(manifest: Manifest, lines: Mapping[str, Sequence[Mapping[str, A
         entries[name] = FileEntry(hashlib.sha256(text.encode()).hexdigest(), len(content))
         _replace(directory / name, text)
     for stale in directory.iterdir():
-        if stale.name not in entries and stale.name != MANIFEST_NAME:
+        if stale.name not in {*entries, MANIFEST_NAME, *_folders_inside(manifest.protocol)}:
             stale.unlink()
     complete = Manifest(
         **{**{name: getattr(manifest, name) for name in manifest.__dataclass_fields__}, "files": entries},
@@ -159,6 +168,16 @@ def write_corpus(manifest: Manifest, lines: Mapping[str, Sequence[Mapping[str, A
     _replace(directory / MANIFEST_NAME, complete.to_text())
     load_corpus.cache_clear()
     return directory
+
+
+def _home(folder: Path, protocol: Protocol) -> Path:
+    """Where a protocol lies in the folder of a release."""
+    return folder if protocol == "lm" else folder / protocol
+
+
+def _folders_inside(protocol: Protocol) -> tuple[str, ...]:
+    """Folders beside the files of a protocol that hold another one."""
+    return ("mp",) if protocol == "lm" else ()
 
 
 def _release_of(folder: Path) -> Release:

@@ -9,9 +9,11 @@ from typing import Any, Final
 
 from fixturegen.containers import STUBS_INSIDE, ContainerRuntime, Mount
 from fixturegen.environment import LOCALHOST, PROBES, SEED, RuntimeName, ServerAddress
+from fixturegen.errors import EnvironmentUnavailable
 from fixturegen.server_process import wait_until_healthy
 from fixturegen.settings import cache_directory, offline, pip_arguments
 from fixturegen.venv import (
+    MP_PACKAGES,
     STUBS,
     STUBS_FOLDER,
     base_requirements,
@@ -75,6 +77,13 @@ class DockerEnvironment:
             timeout=timeout,
         )
         return parse_probe_answer(release, done.stdout, done.stderr, done.code)
+
+    def run_mp_probe(self, release: Release, job: Mapping[str, Any], *, timeout: float) -> dict[str, Any]:
+        """See :class:`fixturegen.environment.PinnedEnvironment`; the images have no packages for it yet."""
+        del release, job, timeout
+        raise EnvironmentUnavailable(
+            f"the docker runtime has no {MP_PACKAGES}.txt in its images; capture the multiprocess protocol with --runtime venv"
+        )
 
     @contextlib.contextmanager
     def server(self, release: Release, *, host: str = LOCALHOST) -> Iterator[ServerAddress]:

@@ -73,6 +73,14 @@ class PinnedEnvironment(Protocol):
             CaptureError: the probe failed, answered no JSON, or took too long.
         """
 
+    def run_mp_probe(self, release: Release, job: Mapping[str, Any], *, timeout: float) -> dict[str, Any]:
+        """Run ``probes/mp/run.py``, with what the multiprocess protocol needs on the import path; otherwise as `run_probe`.
+
+        Raises:
+            EnvironmentUnavailable: the environment cannot be made.
+            CaptureError: the probe failed, answered no JSON, or took too long.
+        """
+
     def server(self, release: Release, *, host: str = LOCALHOST) -> AbstractContextManager[ServerAddress]:
         """The real ``lm://`` server of a release, answering on an address of this machine until the block ends.
 

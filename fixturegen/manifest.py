@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final, Literal
 
 from fixturegen.errors import CorpusError
 from fixturegen.vector import content_hash
@@ -13,6 +13,11 @@ from fixturegen.wheel import Wheel
 
 CAPTURE_FORMAT = 2
 """Version of the corpus format and of the capture tool's inputs."""
+
+Protocol = Literal["lm", "mp"]
+PROTOCOLS: Final[tuple[Protocol, ...]] = ("lm", "mp")
+"""The wires that are captured: the ``lm://`` server's with all that is pure, and the multiprocess server's."""
+
 MANIFEST_NAME = "manifest.json"
 
 
@@ -26,7 +31,7 @@ class FileEntry:
 
 @dataclass(frozen=True)
 class Manifest:
-    """Provenance and contents of ``cases/corpus/<release>/``.
+    """Provenance and contents of ``cases/corpus/<release>/``, or of ``mp/`` in it.
 
     ``seal`` covers all but the environment, ``environment_seal`` the environment: runtimes differ there and only there.
     """
@@ -45,6 +50,7 @@ class Manifest:
     """What this release could not be asked, and why."""
     environment: Mapping[str, Any]
     """Runtime, Python, platform and the versions of the packages around lmcache."""
+    protocol: Protocol = "lm"
 
     def to_text(self) -> str:
         """The file's text."""
@@ -60,6 +66,7 @@ class Manifest:
     def _body(self) -> dict[str, Any]:
         return {
             "format": CAPTURE_FORMAT,
+            **({"protocol": self.protocol} if self.protocol != "lm" else {}),
             "release": self.release,
             "wheel": {"name": self.wheel, "sha256": self.wheel_sha256},
             "stubs": list(self.stubs),
@@ -92,6 +99,7 @@ class Manifest:
                 volatile=document["volatile"],
                 unavailable=document["unavailable"],
                 environment=document["environment"],
+                protocol=document.get("protocol", "lm"),
             )
             seals = document["seal"], document["environment_seal"]
         except (ValueError, KeyError, TypeError, AttributeError) as error:

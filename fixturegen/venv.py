@@ -17,6 +17,7 @@ from typing import Any
 from fixturegen.environment import ADAPTER, BASE_REQUIREMENTS, LOCALHOST, PROBES, SEED, RuntimeName, ServerAddress
 from fixturegen.errors import CaptureError, EnvironmentUnavailable
 from fixturegen.lock import locked
+from fixturegen.packages import installed_packages, packages_folder
 from fixturegen.pip import pip
 from fixturegen.server_process import running_server
 from fixturegen.settings import OFFLINE_SETTING, PYTHON_SETTING, TORCH_SETTING, cache_directory, offline
@@ -34,6 +35,9 @@ No captured answer comes from them: packing that needs one of their functions do
 
 CLIENT_VLLM = ("0.10.1", "0.28.0")
 """Versions whose hash functions a client of the real lmcache offers where a capture has fetched them: integers, and digests."""
+
+MP_PACKAGES = "mp"
+"""The requirement set of the multiprocess server and its client; it comes before the base set on the import path."""
 
 STUBS_FOLDER = Path(__file__).resolve().parent / "stubs"
 """Comes first on the import path of a release that needs stubs; its ``sitecustomize.py`` reads `STUBS_VARIABLE`."""
@@ -74,17 +78,26 @@ class VenvEnvironment:
 
     def run_probe(self, release: Release, job: Mapping[str, Any], *, timeout: float, seed: str | None = SEED) -> dict[str, Any]:
         """See :class:`fixturegen.environment.PinnedEnvironment`."""
-        command = [str(self._python()), str(PROBES / "run.py")]
         paths = vllm_paths(job, lambda version, complete: import_paths(version, self._vllm, complete=complete))
+        return self._probe(release, "run.py", {**job, "vllm": paths}, self._variables(release, seed), timeout)
+
+    def run_mp_probe(self, release: Release, job: Mapping[str, Any], *, timeout: float) -> dict[str, Any]:
+        """See :class:`fixturegen.environment.PinnedEnvironment`."""
+        return self._probe(release, "mp/run.py", job, self._variables(release, mp=True), timeout)
+
+    def _probe(
+        self, release: Release, script: str, job: Mapping[str, Any], variables: Mapping[str, str], timeout: float
+    ) -> dict[str, Any]:
+        command = [str(self._python()), str(PROBES / script)]
         try:
             done = subprocess.run(
                 command,
-                input=json.dumps({**job, "vllm": paths}),
+                input=json.dumps(job),
                 capture_output=True,
                 text=True,
                 timeout=timeout,
                 check=False,
-                env=self._variables(release, seed),
+                env=variables,
                 cwd=tempfile.gettempdir(),
             )
         except subprocess.TimeoutExpired:
@@ -121,10 +134,22 @@ class VenvEnvironment:
             return f"the wheel of lmcache {release} is not downloaded yet"
         return None
 
-    def _variables(self, release: Release, seed: str | None = SEED) -> dict[str, str]:
+    def mp_ready(self, release: Release) -> str | None:
+        """As `ready`, for what the multiprocess server and its client need besides."""
+        if not packages_folder(self._cache, MP_PACKAGES).is_dir():
+            return f"what the multiprocess server imports ({MP_PACKAGES}.txt) is not installed yet"
+        return self.ready(release)
+
+    def _mp_path(self) -> Path:
+        """The folder of packages that the multiprocess server and its client import besides the base set."""
+        return installed_packages(self._cache, MP_PACKAGES, "what the multiprocess server imports")
+
+    def _variables(self, release: Release, seed: str | None = SEED, *, mp: bool = False) -> dict[str, str]:
         tree = self._unpacked(release)
         kept = {name: value for name, value in os.environ.items() if not name.startswith(("PYTHON", "LMCACHE_"))}
         path = [str(STUBS_FOLDER), str(tree)] if STUBS[release] else [str(tree)]
+        if mp:
+            path.append(str(self._mp_path()))
         # Compiled modules are kept beside the trees, not in them: what is imported is what the wheels hold.
         compiled = {"PYTHONPYCACHEPREFIX": str(self._cache / "pycache")}
         return {**kept, **pinned_variables(release, seed), **compiled, "PYTHONPATH": os.pathsep.join(path)}

@@ -5,27 +5,24 @@ vLLM gives lmcache its hash functions and its NONE_HASH. Neither needs a GPU, so
 
 from __future__ import annotations
 
-import hashlib
 import json
-import platform
 import shutil
 import sys
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
-from fixturegen.errors import EnvironmentUnavailable
 from fixturegen.lock import locked
-from fixturegen.pip import FOR_PYTHON, pip
-from fixturegen.settings import OFFLINE_SETTING, cache_directory, offline
+from fixturegen.packages import installed_packages, packages_folder, require_online, without_dependencies
+from fixturegen.pip import pip
+from fixturegen.settings import cache_directory
 from fixturegen.wheel import Wheel, unpack_wheel, wheel_of
 
 VLLM_VERSIONS: Final = ("0.10.1", "0.11.0", "0.28.0", "0.33.0")
 """One of each kind: integers, digests, digests with xxhash, and a NONE_HASH that does not need PYTHONHASHSEED."""
 
-REQUIREMENTS: Final = Path(__file__).resolve().parent / "requirements"
 HASHING: Final = "vllm-hashing"
 COMPLETE: Final = "vllm"
 SETS: Final = (HASHING, COMPLETE)
@@ -34,8 +31,6 @@ SETS: Final = (HASHING, COMPLETE)
 DOWNLOAD_TIMEOUT: Final = 1800.0
 _VLLM_PLATFORM: Final = "x86_64"
 """Only Python files are kept, so every machine takes the same wheel."""
-_GLIBC: Final = 31
-"""Minor number of the oldest glibc 2.x that packages must run with, in a container as well as here."""
 
 
 @dataclass(frozen=True)
@@ -61,7 +56,7 @@ class VllmTrees:
         folder = self._cache / f"vllm-{version}"
         marker = folder / ".wheel.json"
         if not marker.is_file():
-            _require_online(f"vLLM {version}")
+            require_online(f"vLLM {version}")
             with locked(self._cache / f"vllm-{version}.lock"):
                 if not marker.is_file():
                     self._fetch(version, folder)
@@ -73,24 +68,12 @@ class VllmTrees:
         Raises:
             EnvironmentUnavailable: they are not cached and cannot be fetched.
         """
-        requirements = REQUIREMENTS / f"{name}.txt"
-        folder = self._packages_folder(name)
-        if not folder.is_dir():
-            _require_online(f"what vLLM imports ({requirements.name})")
-            with locked(self._cache / f"{folder.name}.lock"):
-                if not folder.is_dir():
-                    self._install(requirements, folder)
-        return folder
+        return installed_packages(self._cache, name, "what vLLM imports")
 
     def cached(self, version: str) -> list[Path] | None:
         """The folders that make the hash functions of a version importable, or None where they are not in the cache."""
-        folder, packages = self._cache / f"vllm-{version}", self._packages_folder(HASHING)
+        folder, packages = self._cache / f"vllm-{version}", packages_folder(self._cache, HASHING)
         return [folder, packages] if (folder / ".wheel.json").is_file() and packages.is_dir() else None
-
-    def _packages_folder(self, name: str) -> Path:
-        requirements = REQUIREMENTS / f"{name}.txt"
-        key = hashlib.sha256(f"{requirements.read_text(encoding='utf-8')}\0{platform.machine()}".encode()).hexdigest()[:12]
-        return self._cache / f"{name}-{key}"
 
     def _fetch(self, version: str, folder: Path) -> None:
         print(f"lmconform: fetching the Python files of vLLM {version}, once", file=sys.stderr, flush=True)
@@ -98,7 +81,7 @@ class VllmTrees:
             pip(
                 sys.executable,
                 "download",
-                [*_no_dependencies(_VLLM_PLATFORM, newest_glibc=35), "--dest", made, f"vllm=={version}"],
+                [*without_dependencies(_VLLM_PLATFORM, newest_glibc=35), "--dest", made, f"vllm=={version}"],
                 what=f"download vLLM {version}",
                 timeout=DOWNLOAD_TIMEOUT,
             )
@@ -108,21 +91,6 @@ class VllmTrees:
             unpack_wheel(path, half_done, _is_python)
             (half_done / ".wheel.json").write_text(json.dumps({"name": wheel.name, "sha256": wheel.sha256}), encoding="utf-8")
             shutil.rmtree(folder, ignore_errors=True)
-            half_done.rename(folder)
-
-    def _install(self, requirements: Path, folder: Path) -> None:
-        with tempfile.TemporaryDirectory(dir=self._cache, prefix="install-") as made:
-            half_done = Path(made) / "packages"
-            pip(
-                sys.executable,
-                "install",
-                [
-                    *_no_dependencies(platform.machine(), newest_glibc=_GLIBC),
-                    *("--no-compile", "--target", str(half_done), "--requirement", str(requirements)),
-                ],
-                what=f"install what vLLM imports ({requirements.name})",
-                timeout=DOWNLOAD_TIMEOUT,
-            )
             half_done.rename(folder)
 
 
@@ -143,17 +111,3 @@ def versions_in(job: Mapping[str, Any]) -> list[str]:
 
 def _is_python(name: str) -> bool:
     return name.endswith((".py", "/METADATA", "/RECORD"))
-
-
-def _no_dependencies(machine: str, *, newest_glibc: int) -> Sequence[str]:
-    platforms = [f"manylinux_2_{minor}_{machine}" for minor in range(newest_glibc, 4, -1)]
-    platforms += [f"{old}_{machine}" for old in ("manylinux2014", "manylinux2010", "manylinux1", "linux")]
-    return (
-        *("--quiet", "--no-deps", *FOR_PYTHON, "--abi", "cp311", "--abi", "abi3", "--abi", "none"),
-        *(word for name in platforms for word in ("--platform", name)),
-    )
-
-
-def _require_online(what: str) -> None:
-    if offline():
-        raise EnvironmentUnavailable(f"{what} is not cached and {OFFLINE_SETTING} forbids fetching it")

@@ -7,11 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from fixturegen import vllm
+from fixturegen import packages, vllm
 from fixturegen.errors import EnvironmentUnavailable
 from fixturegen.inputs.deployments import SURROUNDINGS
+from fixturegen.packages import REQUIREMENTS
 from fixturegen.settings import SETTINGS
-from fixturegen.vllm import REQUIREMENTS, SETS, VLLM_VERSIONS, VllmTrees, import_paths, versions_in
+from fixturegen.vllm import SETS, VLLM_VERSIONS, VllmTrees, import_paths, versions_in
 from fixturegen.wheel import wheel_of
 
 WHEEL = "vllm-0.28.0-cp38-abi3-manylinux_2_28_x86_64.whl"
@@ -49,6 +50,7 @@ def calls(monkeypatch, tmp_path):
             (folder_after("--target", arguments) / "cbor2").mkdir(parents=True)
 
     monkeypatch.setattr(vllm, "pip", pip)
+    monkeypatch.setattr(packages, "pip", pip)
     return seen
 
 
