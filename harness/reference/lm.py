@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, ClassVar, Final
 
-from harness.client import OPERATIONS, PROTOCOL_VERSION, ClientError, MissError, UnsupportedError
+from harness.client import LM_OPERATIONS, PROTOCOL_VERSION, ClientError, MissError, UnsupportedError
 from harness.reference.codec import Codec
 from harness.reference.connection import BODY_LIMIT, Connection
 from harness.reference.deployments import DeploymentOperations
@@ -78,7 +78,7 @@ class ReferenceClient(FrameOperations, KeyOperations, DeploymentOperations, Layo
             "name": self.name,
             "version": "1",
             "language": f"Python {platform.python_version()}",
-            "operations": list(OPERATIONS),
+            "operations": list(LM_OPERATIONS),
             "releases": list(KNOWN_RELEASES),
             "concurrent": True,
         }
