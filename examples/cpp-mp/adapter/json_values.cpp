@@ -126,6 +126,7 @@ mp::Key key_from(const Json& value) {
     key.end = integer_member_or(value, "end", static_cast<std::int64_t>(key.tokens.size()));
     key.request_id = text_member(value, "request_id");
     key.cache_salt = text_member(value, "cache_salt", "");
+    if (!is_null(value, "request_configs")) key.request_configs = value_from(value["request_configs"]);
     key.num_kv_readers = integer_member_or(value, "num_kv_readers", 1);
     return key;
 }
@@ -197,6 +198,13 @@ Json value_to_json(const Value& value) {
     };
     return std::visit(Writer{}, value.held());
 }
+
+Bytes inline_bytes_from(const Json& value) {
+    if (!has_only(value, {"hex"})) throw refused("a frame is an object with hex");
+    return bytes_from_hex(value["hex"]);
+}
+
+Json inline_bytes_to_json(const Bytes& bytes) { return {{"hex", to_hex(bytes)}}; }
 
 std::string Scratch::path(const Json& name) const {
     if (folder_.empty()) throw refused("hello named no scratch directory");

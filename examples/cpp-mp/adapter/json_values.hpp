@@ -30,6 +30,10 @@ mp::Context context_from(const Json& value);
 mp::Value value_from(const Json& json);
 Json value_to_json(const mp::Value& value);
 
+// {"hex": "00ff"} at any length.
+mp::Bytes inline_bytes_from(const Json& value);
+Json inline_bytes_to_json(const mp::Bytes& bytes);
+
 // Bytes that are too long for a line travel in files of a folder that the harness names in `hello`.
 class Scratch {
   public:

@@ -16,6 +16,19 @@ const mp::Operation& operation_member(const Json& args, Release release) {
     return mp::operation_named(text_member(args, "operation"), release);
 }
 
+mp::Frames frames_from(const Json& value) {
+    if (!value.is_array()) throw mp::refused("frames must be an array");
+    mp::Frames frames;
+    for (const Json& frame : value) frames.push_back(inline_bytes_from(frame));
+    return frames;
+}
+
+Json frames_to_json(const mp::Frames& frames) {
+    Json array = Json::array();
+    for (const Bytes& frame : frames) array.push_back(inline_bytes_to_json(frame));
+    return array;
+}
+
 int open_file_descriptors() {
     DIR* folder = ::opendir("/proc/self/fd");
     if (!folder) return -1;
@@ -97,11 +110,11 @@ Json Operations::encode_request(const Json& args) {
     if (!given.is_array()) throw mp::refused("payloads must be an array");
     std::vector<mp::Value> payloads;
     for (const Json& payload : given) payloads.push_back(value_from(payload));
-    return ok({{"frames", scratch_.list_to_json(mp::encode_request(operation_member(args, release), payloads, release))}});
+    return ok({{"frames", frames_to_json(mp::encode_request(operation_member(args, release), payloads, release))}});
 }
 
 Json Operations::decode_request(const Json& args) {
-    const mp::Request request = mp::decode_request(scratch_.list_from(member(args, "frames")), release_member(args));
+    const mp::Request request = mp::decode_request(frames_from(member(args, "frames")), release_member(args));
     Json payloads = Json::array();
     for (const mp::Value& payload : request.payloads) payloads.push_back(value_to_json(payload));
     return ok({{"operation", request.operation.name}, {"payloads", payloads}});
@@ -109,12 +122,30 @@ Json Operations::decode_request(const Json& args) {
 
 Json Operations::encode_reply(const Json& args) {
     const Release release = release_member(args);
-    return ok({{"frames", scratch_.list_to_json(mp::encode_reply(operation_member(args, release), value_from(member(args, "result")), release))}});
+    return ok({{"frames", frames_to_json(mp::encode_reply(operation_member(args, release), value_from(member(args, "result")), release))}});
 }
 
 Json Operations::decode_reply(const Json& args) {
     const Release release = release_member(args);
-    return ok({{"result", value_to_json(mp::decode_reply(operation_member(args, release), scratch_.list_from(member(args, "frames")), release))}});
+    return ok({{"result", value_to_json(mp::decode_reply(operation_member(args, release), frames_from(member(args, "frames")), release))}});
+}
+
+Json Operations::object_keys(const Json& args) {
+    const Release release = release_member(args);
+    const mp::Value key = value_from(member(args, "key"));
+    if (!key.find("token_ids")) throw mp::Unsupported("keys of lmcache " + release.name() + " hold the hash of an engine, not tokens");
+    const auto hashes = mp::chunk_hashes(key, integer_member(args, "chunk_size"), bool_member(args, "lookup"), release);
+    Json names = Json::array(), keys = Json::array();
+    for (const mp::Digest& hash : hashes) names.push_back(inline_bytes_to_json(Bytes(hash.begin(), hash.end()))["hex"]);
+    for (const mp::ObjectKey& object : mp::object_keys(key, hashes, integer_member_or(args, "group", 0), release)) {
+        keys.push_back({{"model_name", object.model_name},
+                        {"kv_rank", object.kv_rank},
+                        {"chunk_hash", inline_bytes_to_json(Bytes(object.chunk_hash.begin(), object.chunk_hash.end()))},
+                        {"object_group_id", object.group},
+                        {"cache_salt", object.cache_salt},
+                        {"text", mp::object_key_text(object, release)}});
+    }
+    return ok({{"hashes", names}, {"keys", keys}});
 }
 
 Json Operations::connect(const Json& args) {
@@ -176,17 +207,13 @@ Json Operations::end_session(const Json& args) {
 }
 
 Json Operations::clear(const Json& args) {
-    connection(args).clear();
+    connection(args).clear(args.contains("force") && bool_member(args, "force"));
     return ok();
 }
 
 Json Operations::close(const Json& args) {
     connections_.erase(text_member(args, "connection"));
     return ok();
-}
-
-Json Operations::object_keys(const Json& args) {
-    throw mp::Unsupported("later");
 }
 
 }  // namespace adapter

@@ -41,12 +41,6 @@ std::int64_t bytes_per_token(const Context& context) {
     throw refused("this client does not know the size of a " + context.dtype);
 }
 
-// How many whole chunks begin in [start, end).
-std::int64_t chunks_of(const Key& key, std::int64_t chunk_size) {
-    const std::int64_t end = std::min(key.end, static_cast<std::int64_t>(key.tokens.size()));
-    return std::max<std::int64_t>(0, end / chunk_size - (key.start + chunk_size - 1) / chunk_size);
-}
-
 // Null where the context of a response has none: the server does not share memory.
 const Value::Array* array_in(const Value& response, const char* name) {
     const Value* context = response.find("context");
@@ -74,12 +68,29 @@ const Operation& Client::either(std::string_view name, std::string_view earlier)
 
 Value Client::ask(std::string_view name, const std::vector<Value>& payloads, Deadline until) { return ask(operation(name), payloads, until); }
 
-Value Client::ask(const Operation& operation, const std::vector<Value>& payloads, Deadline until) {
+// Returns the uid that the reply will have. No two requests of a connection have the same one.
+Bytes Client::send(const Operation& operation, const std::vector<Value>& payloads, Deadline until) {
     // Everything that can be refused is refused before the first byte is sent.
     Frames request = encode_request(operation, payloads, release_);
     const Bytes uid = pack(next_uid_++);
     request.insert(request.begin(), uid);
     socket_.send(request, until);
+    return uid;
+}
+
+// For a request whose answer changes nothing any more. Where there is no connection there is no server that waits for it.
+void Client::send_and_forget(const Operation& operation, const std::vector<Value>& payloads) {
+    try {
+        send(operation, payloads, Clock::now());
+    } catch (const Failure&) {
+    }
+}
+
+Value Client::ask(const Operation& operation, const std::vector<Value>& payloads, Deadline until) {
+    return answer_to(send(operation, payloads, until), operation, until);
+}
+
+Value Client::answer_to(const Bytes& uid, const Operation& operation, Deadline until) {
     while (auto reply = socket_.receive(until)) {
         // The answer to a request that was given up, or to none at all: whatever it says, it is not about this one.
         if (reply->front() != uid) continue;
@@ -87,6 +98,26 @@ Value Client::ask(const Operation& operation, const std::vector<Value>& payloads
         return decode_reply(operation, *reply, release_);
     }
     throw timed_out("no reply to " + operation.name + " within " + std::to_string(timeout_.count()) + " ms");
+}
+
+std::int64_t Client::chunk_size(Deadline until) {
+    const Value answer = ask("GET_CHUNK_SIZE", {}, until);
+    chunk_size_ = result<std::int64_t>(answer, "the chunk size");
+    if (*chunk_size_ < 1) {
+        chunk_size_.reset();
+        throw protocol_error("the chunk size is not positive");
+    }
+    return *chunk_size_;
+}
+
+Client::Range Client::whole_chunks(const Key& key, Deadline until) {
+    const std::int64_t size = chunk_size_ ? *chunk_size_ : chunk_size(until);
+    if (key.start < 0 || key.start % size != 0) throw refused("start is " + std::to_string(key.start) + ", and chunks of " + std::to_string(size) + " tokens begin at their multiples");
+    if (key.end > static_cast<std::int64_t>(key.tokens.size())) throw refused("end is behind the last token");
+    Range range{key, 0};
+    range.key.end = std::max(key.start, key.end - key.end % size);
+    range.chunks = (range.key.end - key.start) / size;
+    return range;
 }
 
 Value Client::key_record(const Key& key) const {
@@ -105,6 +136,7 @@ Value Client::key_record(const Key& key) const {
                       {"end", key.end},
                       {"request_id", key.request_id},
                       {"cache_salt", key.cache_salt},
+                      {"request_configs", key.request_configs},
                       {"num_kv_readers", key.num_kv_readers}};
 }
 
@@ -118,12 +150,11 @@ bool Client::ping(std::optional<std::int64_t> instance) {
     return result<bool>(ask(ping, payloads, deadline()), "the answer to PING");
 }
 
-std::int64_t Client::chunk_size() { return result<std::int64_t>(ask("GET_CHUNK_SIZE", {}, deadline()), "the chunk size"); }
+std::int64_t Client::chunk_size() { return chunk_size(deadline()); }
 
-void Client::clear() {
+void Client::clear(bool force) {
     const Operation& clear = operation("CLEAR");
-    // From 0.5.6 on it asks whether objects go that are locked, too.
-    ask(clear, clear.payloads.empty() ? std::vector<Value>{} : std::vector<Value>{false}, deadline());
+    ask(clear, clear.payloads.empty() ? std::vector<Value>{} : std::vector<Value>{force}, deadline());
 }
 
 std::int64_t Client::register_context(std::int64_t instance, const Context& context) {
@@ -160,60 +191,73 @@ const Client::Registration& Client::shared(std::int64_t instance) const {
     return found->second;
 }
 
-// Everything about the slots is checked before the first byte of any of them is touched.
-std::vector<Client::Slot> Client::slots(const Value& response, const Registration& registration) {
+// Where in the pool the chunks of a response are. A chunk has one size on this connection, and a slot has the same.
+std::vector<std::int64_t> Client::slots(const Value& response, const Registration& registration) const {
     const Value::Array* found = array_in(response, "slots");
     if (!found) throw protocol_error("the response has no slots");
-    std::vector<Slot> slots;
+    const std::int64_t bytes = registration.bytes_per_token * *chunk_size_;
+    std::vector<std::int64_t> offsets;
     for (const Value& slot : *found) {
-        slots.push_back({integer(slot, "offset"), integer(slot, "length")});
-        const auto [offset, length] = slots.back();
+        const std::int64_t offset = integer(slot, "offset"), length = integer(slot, "length");
+        if (length != bytes) throw protocol_error("a slot has " + std::to_string(length) + " bytes, and a chunk " + std::to_string(bytes));
         if (!registration.pool->contains(offset, length))
             throw protocol_error("a slot of " + std::to_string(length) + " bytes at " + std::to_string(offset) + " is not inside the pool of " +
                                  std::to_string(registration.pool->size()) + " bytes");
-        if (length == 0 || length % registration.bytes_per_token != 0 || length != slots.front().length)
-            throw protocol_error("a slot of " + std::to_string(length) + " bytes holds no chunk: a token has " +
-                                 std::to_string(registration.bytes_per_token) + " bytes, and all chunks have the same size");
+        offsets.push_back(offset);
     }
-    return slots;
+    return offsets;
 }
 
 bool Client::store(std::int64_t instance, const Key& key, const std::vector<Bytes>& chunks) {
     const Registration& registration = shared(instance);
     const Deadline until = deadline();
-    const Value record = key_record(key);
-    const Value response = ask("PREPARE_STORE", {record, instance}, until);
-    const std::vector<Slot> room = slots(response, registration);
-    // Nothing to write: the server has every chunk already, or somebody else is writing them.
-    if (room.empty()) return true;
+    const Range range = whole_chunks(key, until);
+    if (range.chunks != static_cast<std::int64_t>(chunks.size()))
+        throw refused("the key has " + std::to_string(range.chunks) + " whole chunks, and there are " + std::to_string(chunks.size()) + " buffers");
+    for (const Bytes& chunk : chunks) {
+        const std::int64_t bytes = registration.bytes_per_token * *chunk_size_;
+        if (static_cast<std::int64_t>(chunk.size()) != bytes)
+            throw refused("a buffer has " + std::to_string(chunk.size()) + " bytes, and a chunk " + std::to_string(bytes));
+    }
+    if (chunks.empty()) return true;
 
-    const std::int64_t whole = chunks_of(key, room.front().length / registration.bytes_per_token);
-    if (whole != static_cast<std::int64_t>(chunks.size()))
-        throw refused("with slots of " + std::to_string(room.front().length) + " bytes the key has " + std::to_string(whole) + " whole chunks, and there are " +
-                      std::to_string(chunks.size()) + " buffers");
-    // The server gives no slot for a chunk that it has: chunk_indices says which chunk each slot is for.
+    const Value record = key_record(range.key);
+    const Value response = ask("PREPARE_STORE", {record, instance}, until);
+    const std::vector<std::int64_t> offsets = slots(response, registration);
+    // Nothing to write: the server has every chunk already.
+    if (offsets.empty()) return true;
+    // There is no slot for a chunk that the server has: chunk_indices says which chunk each slot is for. All of it is checked before the
+    // first byte is written.
     const Value::Array* indices = array_in(response, "chunk_indices");
-    if (!indices || indices->size() != room.size()) throw protocol_error("slots and chunk_indices are not equally many");
+    if (!indices || indices->size() != offsets.size()) throw protocol_error("slots and chunk_indices are not equally many");
     std::vector<const Bytes*> sources;
     for (const Value& index : *indices) {
         const auto* position = index.as<std::int64_t>();
-        if (!position || *position < 0 || *position >= whole) throw protocol_error("a chunk index is no position");
-        sources.push_back(&chunks[static_cast<std::size_t>(*position)]);
-        if (static_cast<std::int64_t>(sources.back()->size()) != room.front().length)
-            throw refused("a chunk has " + std::to_string(sources.back()->size()) + " bytes, and its slot " + std::to_string(room.front().length));
+        if (!position || *position < 0 || *position >= range.chunks) throw protocol_error("a chunk index is not one of a chunk");
+        const Bytes* source = &chunks[static_cast<std::size_t>(*position)];
+        if (std::find(sources.begin(), sources.end(), source) != sources.end()) throw protocol_error("a chunk index is there twice");
+        sources.push_back(source);
     }
-    for (std::size_t i = 0; i < room.size(); ++i) registration.pool->write(room[i].offset, *sources[i]);
+    for (std::size_t i = 0; i < offsets.size(); ++i) registration.pool->write(offsets[i], *sources[i]);
     // Without data of its own: it only says that the slots are written.
     return result<bool>(ask("COMMIT_STORE", {record, instance, Bytes{}}, until), "the answer to COMMIT_STORE");
 }
 
+// Locks are those of all ranks: with the rank of one, the other ranks' objects are neither looked for nor given back.
+std::optional<Value> Client::record_for_all_ranks(const Key& key, Deadline until) {
+    key_record(key);
+    Range range = whole_chunks(key, until);
+    if (range.chunks == 0) return std::nullopt;
+    range.key.worker_id.reset();
+    return key_record(range.key);
+}
+
 std::int64_t Client::lookup(const Key& key, std::int64_t tp_size) {
-    const Deadline until = deadline();
-    Key all_ranks = key;
-    all_ranks.worker_id.reset();
-    const Value record = key_record(all_ranks);
     const Operation& lookup = operation("LOOKUP");
-    std::vector<Value> payloads{lookup.payloads[0].is(Type::Kind::array) ? Value(Value::Array{record}) : record};
+    const Deadline until = deadline();
+    const auto record = record_for_all_ranks(key, until);
+    if (!record) return 0;
+    std::vector<Value> payloads{lookup.payloads[0].is(Type::Kind::array) ? Value(Value::Array{*record}) : *record};
     if (lookup.payloads.size() > 1) payloads.push_back(tp_size);
     const Value started = ask(lookup, payloads, until);
 
@@ -230,32 +274,48 @@ std::int64_t Client::lookup(const Key& key, std::int64_t tp_size) {
     }
 }
 
+std::vector<Bytes> Client::read_slots(const Value& response, const Registration& registration, std::int64_t chunks) const {
+    const std::vector<std::int64_t> offsets = slots(response, registration);
+    if (static_cast<std::int64_t>(offsets.size()) != chunks)
+        throw protocol_error("there are " + std::to_string(offsets.size()) + " slots for " + std::to_string(chunks) + " chunks");
+    std::vector<Bytes> read;
+    for (std::int64_t offset : offsets) read.push_back(registration.pool->read(offset, registration.bytes_per_token * *chunk_size_));
+    return read;
+}
+
 std::optional<std::vector<Bytes>> Client::retrieve(std::int64_t instance, const Key& key) {
     const Registration& registration = shared(instance);
     const Deadline until = deadline();
-    const Value record = key_record(key);
-    const Value response = ask("PREPARE_RETRIEVE", {record, instance}, until);
-    const Value* success = response.find("success");
-    if (!success || !*success->as<bool>()) return std::nullopt;
+    const Range range = whole_chunks(key, until);
+    if (range.chunks == 0) return std::vector<Bytes>{};
+    const std::vector<Value> payloads{key_record(range.key), instance};
+    const Operation& commit = operation("COMMIT_RETRIEVE");
 
     std::vector<Bytes> chunks;
-    std::optional<Failure> problem;
+    bool sent = false;
     try {
-        for (const auto [offset, length] : slots(response, registration)) chunks.push_back(registration.pool->read(offset, length));
-        const auto count = static_cast<std::int64_t>(chunks.size());
-        if (count == 0 || count != chunks_of(key, static_cast<std::int64_t>(chunks.front().size()) / registration.bytes_per_token))
-            throw protocol_error(std::to_string(count) + " slots are not the chunks of tokens " + std::to_string(key.start) + " to " + std::to_string(key.end));
-    } catch (const Failure& failure) {
-        problem = failure;
+        const Operation& prepare = operation("PREPARE_RETRIEVE");
+        const Bytes uid = send(prepare, payloads, until);
+        sent = true;
+        const Value response = answer_to(uid, prepare, until);
+        const Value* success = response.find("success");
+        if (!success) throw protocol_error("no answer to PREPARE_RETRIEVE");
+        if (!*success->as<bool>()) return std::nullopt;
+        chunks = read_slots(response, registration, range.chunks);
+    } catch (const Failure&) {
+        // Whatever went wrong, the server may hold read locks until the commit: it is sent, and nobody waits for its answer.
+        if (sent) send_and_forget(commit, payloads);
+        throw;
     }
-    // Gives the read locks back, and so is sent in any case: until then the server can use the slots for nothing else.
-    const bool released = result<bool>(ask("COMMIT_RETRIEVE", {record, instance}, until), "the answer to COMMIT_RETRIEVE");
-    if (problem) throw *problem;
-    if (!released) throw protocol_error("the server did not end the retrieve");
+    if (!result<bool>(ask(commit, payloads, until), "the answer to COMMIT_RETRIEVE")) throw protocol_error("the server did not end the retrieve");
     return chunks;
 }
 
-void Client::free_locks(const Key& key, std::int64_t tp_size) { ask("FREE_LOOKUP_LOCKS", {key_record(key), tp_size}, deadline()); }
+void Client::free_locks(const Key& key, std::int64_t tp_size) {
+    const Operation& free = operation("FREE_LOOKUP_LOCKS");
+    const Deadline until = deadline();
+    if (const auto record = record_for_all_ranks(key, until)) ask(free, {*record, tp_size}, until);
+}
 
 void Client::end_session(const std::string& request_id) { ask("END_SESSION", {request_id}, deadline()); }
 

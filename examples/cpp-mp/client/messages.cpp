@@ -47,25 +47,31 @@ std::optional<std::int64_t> integer_in(std::string_view text) {
     return negative ? -number : number;
 }
 
-// The value itself where Python would raise: the check of its type refuses it then.
-Value converted(const Type& type, const Value& value, Release release) {
+// Nothing where Python would raise.
+std::optional<Value> converted(const Type& type, const Value& value, Release release) {
     if (!*at(kNumbersAreConverted, release)) return value;
-    if (type.is(Type::Kind::boolean)) return is_true(value);
+    if (type.is(Type::Kind::boolean)) return Value(is_true(value));
     if (!type.is(Type::Kind::integer)) return value;
-    if (const bool* truth = value.as<bool>()) return *truth ? 1 : 0;
-    if (const double* number = value.as<double>(); number && std::fabs(*number) < 9e18) return static_cast<std::int64_t>(*number);
+    if (value.is_integer()) return value;
+    if (const bool* truth = value.as<bool>()) return Value(*truth ? 1 : 0);
+    if (const double* number = value.as<double>(); number && std::fabs(*number) < 9e18) return Value(static_cast<std::int64_t>(*number));
     std::optional<std::int64_t> found;
     if (const auto* text = value.as<std::string>()) found = integer_in(*text);
     if (const auto* bytes = value.as<Bytes>()) found = integer_in({reinterpret_cast<const char*>(bytes->data()), bytes->size()});
-    return found ? Value(*found) : value;
+    return found ? std::optional<Value>(*found) : std::nullopt;
 }
 
 Bytes encode_value(const Type& type, const Value& value, Release release) {
-    return pack(encoded(type, converted(type, value, release), release));
+    const auto number = converted(type, value, release);
+    if (!number) throw refused(std::string(value.kind()) + " cannot be converted to " + type.name);
+    return pack(encoded(type, *number, release));
 }
 
 Value decode_value(const Type& type, const Bytes& frame, Release release) {
-    return decoded(type, converted(type, unpack(frame), release), release);
+    const Value value = unpack(frame);
+    const auto number = converted(type, value, release);
+    if (!number) throw protocol_error(std::string(value.kind()) + " cannot be converted to " + type.name);
+    return decoded(type, *number, release);
 }
 
 std::string expectation(const Operation& operation, std::size_t count) {
@@ -100,13 +106,13 @@ Frames encode_reply(const Operation& operation, const Value& result, Release rel
 }
 
 Value decode_reply(const Operation& operation, const Frames& frames, Release release) {
-    if (frames.empty() || frames.size() > 2)
-        throw protocol_error("a reply to " + operation.name + " has " + std::to_string(frames.size()) + " frames behind its uid, and one or two are possible");
-    // An echo, byte for byte: a server that executed something else says so here.
-    if (frames[0] != pack(operation.number)) throw protocol_error("a reply to " + operation.name + " names another operation");
+    if (frames.empty()) throw protocol_error("a reply to " + operation.name + " has no frame behind its uid");
+    // The echo of what was sent. A server that executed something else says so here, and nowhere else.
+    if (&operation_numbered(unpack(frames[0]), release) != &operation) throw protocol_error("a reply to " + operation.name + " names another operation");
     if (frames.size() == 1) return {};
-    if (!operation.result) throw protocol_error("a reply to " + operation.name + " has a result, and it gives none");
-    return decode_value(*operation.result, frames[1], release);
+    if (operation.result) return decode_value(*operation.result, frames[1], release);
+    if (!unpack(frames[1]).is_nil()) throw protocol_error("a reply to " + operation.name + " has a result, and it gives none");
+    return {};
 }
 
 }  // namespace mp

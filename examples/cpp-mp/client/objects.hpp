@@ -10,19 +10,20 @@
 
 namespace mp {
 
-// BLAKE3 of the digest before and the chunk's tokens, as big-endian 32-bit integers. A partial chunk at the end has none.
-std::vector<Digest> chunk_hashes(const std::vector<std::uint32_t>& tokens, std::int64_t chunk_size);
-
 struct ObjectKey {
-    Bytes chunk_hash;
+    Digest chunk_hash;
     std::string model_name;
-    std::uint32_t kv_rank;
+    std::int64_t kv_rank;
     std::int64_t group;
     std::string cache_salt;
 };
 
-// World size, rank, local world size and local rank in one byte each. Servers know no nodes: the local numbers repeat the others.
-std::uint32_t kv_rank(std::int64_t world_size, std::int64_t rank);
+// The hashes of the chunks that a key record of the release means. LOOKUP means those from the first token on, other operations those in
+// [start, end). Class refused for a key that the server cannot hash.
+std::vector<Digest> chunk_hashes(const Value& key, std::int64_t chunk_size, bool for_lookup, Release release);
+
+// The objects of these chunks: chunk by chunk, and within a chunk rank by rank.
+std::vector<ObjectKey> object_keys(const Value& key, const std::vector<Digest>& hashes, std::int64_t group, Release release);
 
 // model@rank[@group]@hash[@salt], numbers in hexadecimal.
 std::string object_key_text(const ObjectKey& key, Release release);

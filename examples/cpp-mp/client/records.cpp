@@ -14,6 +14,7 @@ struct Row {
 // 0.5.0 on, is Key here; the names of records are not on the wire.
 constexpr Row kRecords[] = {
     {"Key", "0.3.9.post1", "model_name: str; world_size: int; worker_id: int; chunk_hash: bytes"},
+    {"Key", "0.3.13", "model_name: str; world_size: int; worker_id: int?; chunk_hash: bytes"},
     {"Key", "0.3.14",
      "model_name: str; world_size: int; worker_id: int?; token_ids: [int]; start: int; end: int; request_id: str; chunk_hash: bytes? = nil"},
     {"Key", "0.4.2", "model_name: str; world_size: int; worker_id: int?; token_ids: [int]; start: int; end: int; request_id: str"},
@@ -33,8 +34,12 @@ constexpr Row kRecords[] = {
     {"PrepareRetrieveResponse", "0.4.6", "success: bool; data: bytes = ''; context: map = {}"},
     {"BlockAllocationRecord", "0.4.3", "req_id: str; new_block_ids: [int]; new_token_ids: [int]"},
     {"EngineGroupInfo", "0.4.7", "engine_group_id: int; layer_indices: [int] = []; tokens_per_block: int = 0; sw_size_tokens: int = -1"},
+    {"EngineGroupInfo", "0.5.5",
+     "engine_group_id: int; layer_indices: [int] = []; tokens_per_block: int = 0; sw_size_tokens: int = -1; "
+     "extra_object_group_tag: int = 0; recurrent_state: bool = false"},
     {"CBMatchResult", "0.4.1", "old_st: int; old_ed: int; cur_st: int; cur_ed: int; hash: bytes"},
-    {"CBUnifiedLookupResult", "0.4.7",
+    {"CBUnifiedLookupResult", "0.4.7", "prefix_coverage_tokens: int; non_prefix_segments: [CBMatchResult]"},
+    {"CBUnifiedLookupResult", "0.5.0",
      "prefix_coverage_tokens: int; non_prefix_segments: [CBMatchResult]; segmented_prefix_segments: [CBMatchResult] = []"},
     {"ObjectKey", "0.5.0", "chunk_hash: bytes; model_name: str; kv_rank: int; object_group_id: int = 0; cache_salt: str = ''"},
     {"MemoryLayoutDesc", "0.5.0", "shapes: [[int]]; dtypes: [str]"},
@@ -64,6 +69,7 @@ std::vector<std::string_view> split(std::string_view text, std::string_view sepa
 
 Value fallback(std::string_view text, const Type& type) {
     if (text == "nil") return {};
+    if (text == "false") return false;
     if (text == "[]") return Value::Array{};
     if (text == "{}") return Value::Map{};
     if (text == "''") return type.is(Type::Kind::bytes) ? Value(Bytes{}) : Value("");

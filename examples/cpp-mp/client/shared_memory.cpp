@@ -15,7 +15,7 @@ namespace {
 std::string path_of(const std::string& name) {
     const std::string bare = name.substr(name.find('/') == 0 ? 1 : 0);
     if (bare.empty() || bare.find('/') != std::string::npos || bare.find('\0') != std::string::npos)
-        throw protocol_error("'" + name + "' is no name of a shared-memory segment");
+        throw refused("'" + name + "' is no name of a shared-memory segment");
     return "/" + bare;
 }
 
@@ -23,10 +23,10 @@ std::string path_of(const std::string& name) {
 
 SharedMemory::SharedMemory(const std::string& name, std::int64_t size) {
     const std::string path = path_of(name);
-    if (size <= 0) throw protocol_error("the shared-memory segment " + path + " is said to have " + std::to_string(size) + " bytes");
+    if (size <= 0) throw refused("the shared-memory segment " + path + " is said to have " + std::to_string(size) + " bytes");
     const int segment = ::shm_open(path.c_str(), O_RDWR | O_CLOEXEC, 0);
     if (segment < 0)
-        throw connection_error("no shared memory " + path + " on this machine (" + std::strerror(errno) +
+        throw refused("no shared memory " + path + " on this machine (" + std::strerror(errno) +
                                "): the server runs on another one, or has ended");
     struct stat about {};
     const bool known = ::fstat(segment, &about) == 0;
@@ -36,7 +36,7 @@ SharedMemory::SharedMemory(const std::string& name, std::int64_t size) {
     const int error = errno;
     ::close(segment);
     if (known && !fits)
-        throw protocol_error("the pool is said to have " + std::to_string(size) + " bytes, and its segment has " + std::to_string(about.st_size));
+        throw refused("the pool is said to have " + std::to_string(size) + " bytes, and its segment has " + std::to_string(about.st_size));
     if (mapped == MAP_FAILED) throw internal_error("cannot map " + path + ": " + std::strerror(error));
     data_ = static_cast<std::uint8_t*>(mapped);
     size_ = static_cast<std::size_t>(size);

@@ -10,7 +10,7 @@ namespace mp {
 
 class SharedMemory {
   public:
-    // Maps what the server named. Class protocol for a name or size that no segment can have, connection where there is no such segment here.
+    // Maps what the server named. Class refused where that is no segment of this machine, or a smaller one.
     SharedMemory(const std::string& name, std::int64_t size);
     ~SharedMemory();
     SharedMemory(const SharedMemory&) = delete;
@@ -18,8 +18,8 @@ class SharedMemory {
 
     std::size_t size() const { return size_; }
 
-    // Both take a slot that contains() accepted, and no other.
     bool contains(std::int64_t offset, std::int64_t length) const;
+    // Both take a slot that contains() accepted, and no other.
     Bytes read(std::int64_t offset, std::int64_t length) const;
     void write(std::int64_t offset, const Bytes& bytes);
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "msgpack.hpp"
 #include "records.hpp"
 
 namespace mp {
@@ -82,7 +83,17 @@ class TypeReader {
     std::string_view text_, rest_;
 };
 
-// Walks a type and a value together. Both directions check the same things and differ in what a record becomes.
+// Until then wrappers of KV tensors are pickles, from then on maps of plain data.
+constexpr Era<bool> kWrappersAreData[] = {{"0.3.9.post1", false}, {"0.5.6", true}};
+
+// Pickles are programs: none is ever loaded here. This looks whether it is a whole one that names a class at all.
+bool is_wrapper_pickle(const Bytes& data) {
+    constexpr std::uint8_t kProtocol = 0x80, kStackGlobal = 0x93;
+    return data.size() > 3 && data.front() == kProtocol && data.back() == '.' &&
+           (std::count(data.begin(), data.end(), kStackGlobal) || std::count(data.begin(), data.end(), 'c'));
+}
+
+// Walks a type and a value together.
 class Walk {
   public:
     Walk(Release release, bool encodes) : release_(release), encodes_(encodes) {}
@@ -94,16 +105,13 @@ class Walk {
             case Kind::tuple: return tuple(type, given);
             case Kind::dictionary: return dictionary(type, given);
             case Kind::named: return named(type, given);
-            case Kind::integer: return given.is_integer() ? given : throw mismatch(type, given);
-            case Kind::boolean: return given.as<bool>() ? given : throw mismatch(type, given);
-            case Kind::text: return given.as<std::string>() ? given : throw mismatch(type, given);
-            case Kind::bytes: return given.as<Bytes>() ? given : throw mismatch(type, given);
-            case Kind::map: return given.as<Value::Map>() ? given : throw mismatch(type, given);
+            case Kind::integer: return integer(type, given);
+            case Kind::boolean: return only_if(given.as<bool>(), type, given);
+            case Kind::text: return only_if(given.as<std::string>(), type, given);
+            case Kind::bytes: return only_if(given.as<Bytes>(), type, given);
+            case Kind::map: return only_if(given.as<Value::Map>(), type, given);
             case Kind::floating: return floating(type, given);
-            case Kind::ext: {
-                const Ext* found = given.as<Ext>();
-                return found && found->type == kWrapper ? given : throw mismatch(type, given);
-            }
+            case Kind::ext: return extension(type, given);
         }
         throw internal_error("a type of no kind");
     }
@@ -112,6 +120,11 @@ class Walk {
     Failure failure(const std::string& message) const { return encodes_ ? refused(message) : protocol_error(message); }
     Failure mismatch(const Type& type, const Value& given) const {
         return failure(std::string(given.kind()) + " where " + type.name + " was expected");
+    }
+
+    Value only_if(bool fits, const Type& type, const Value& given) const {
+        if (!fits && !encodes_) throw mismatch(type, given);
+        return given;
     }
 
     // The same, and a failure inside says where it was.
@@ -125,7 +138,7 @@ class Walk {
 
     Value array(const Type& type, const Value& given) const {
         const auto* elements = given.as<Value::Array>();
-        if (!elements) throw mismatch(type, given);
+        if (!elements) return only_if(false, type, given);
         Value::Array found;
         found.reserve(elements->size());
         for (const Value& element : *elements) found.push_back(value(type.parts[0], element));
@@ -134,7 +147,7 @@ class Walk {
 
     Value tuple(const Type& type, const Value& given) const {
         const auto* elements = given.as<Value::Array>();
-        if (!elements || elements->size() != type.parts.size()) throw mismatch(type, given);
+        if (!elements || elements->size() != type.parts.size()) return only_if(false, type, given);
         Value::Array found;
         for (std::size_t i = 0; i < elements->size(); ++i) found.push_back(value(type.parts[i], (*elements)[i]));
         return found;
@@ -142,17 +155,39 @@ class Walk {
 
     Value dictionary(const Type& type, const Value& given) const {
         const auto* members = given.as<Value::Map>();
-        if (!members) throw mismatch(type, given);
+        if (!members) return only_if(false, type, given);
         Value::Map found;
-        for (const Member& member : *members) found.push_back({value(type.parts[0], member.key), value(type.parts[1], member.value)});
+        for (const Member& member : *members) found.push_back({key(type.parts[0], member.key), value(type.parts[1], member.value)});
         return found;
     }
 
+    // Callers that have maps from JSON have texts for keys, also where these are integers.
+    Value key(const Type& type, const Value& given) const {
+        const auto* digits = given.as<std::string>();
+        const bool is_number = digits && !digits->empty() && digits->size() < 19 && digits->find_first_not_of("0123456789") == std::string::npos;
+        return encodes_ && type.is(Kind::integer) && is_number ? Value(static_cast<std::int64_t>(std::stoll(*digits))) : value(type, given);
+    }
+
+    Value integer(const Type& type, const Value& given) const {
+        // What is a float here was an integer too large for 64 bits when it came from JSON: as a float it would be another number.
+        if (given.as<double>()) throw mismatch(type, given);
+        return only_if(given.is_integer(), type, given);
+    }
+
     Value floating(const Type& type, const Value& given) const {
-        if (given.as<double>()) return given;
+        if (encodes_ || given.as<double>()) return given;
         if (const auto* number = given.as<std::int64_t>()) return static_cast<double>(*number);
         if (const auto* number = given.as<std::uint64_t>()) return static_cast<double>(*number);
         throw mismatch(type, given);
+    }
+
+    Value extension(const Type& type, const Value& given) const {
+        const Ext* found = given.as<Ext>();
+        if (!found || found->type != kWrapper) throw mismatch(type, given);
+        const bool is_data = *at(kWrappersAreData, release_);
+        if (!encodes_ && !(is_data ? unpack(found->data).find("type") != nullptr : is_wrapper_pickle(found->data)))
+            throw failure("an extension value that is no wrapper of a KV tensor");
+        return given;
     }
 
     Value named(const Type& type, const Value& given) const {

@@ -32,7 +32,7 @@ Type parse_type(std::string_view text);
 Value decoded(const Type& type, const Value& value, Release release);
 
 // A value as lmcache of a release encodes it: every field of each record, in the order of the record, and none that the release does not
-// have. Class refused where it has another type.
+// have. Like lmcache's own encoder it writes what it is given in the place of a number or a text; class refused for what no record can hold.
 Value encoded(const Type& type, const Value& value, Release release);
 
 }  // namespace mp
