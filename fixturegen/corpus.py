@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from fixturegen.errors import CorpusError
-from fixturegen.manifest import MANIFEST_NAME, FileEntry, Manifest, Protocol
+from fixturegen.manifest import MANIFEST_NAME, PROTOCOLS, FileEntry, Manifest, Protocol
 from fixturegen.vector import Transcript, Vector, content_hash
 from wire.errors import UnknownReleaseError
 from wire.release import Release
@@ -90,7 +90,11 @@ def folders_without_manifest(root: Path | None = None) -> list[Path]:
     folder = root or corpus_root()
     if not folder.is_dir():
         return []
-    return sorted(entry for entry in folder.iterdir() if entry.is_dir() and not (entry / MANIFEST_NAME).is_file())
+    return sorted(
+        entry
+        for entry in folder.iterdir()
+        if entry.is_dir() and not any((_home(entry, protocol) / MANIFEST_NAME).is_file() for protocol in PROTOCOLS)
+    )
 
 
 @functools.lru_cache(maxsize=64)
