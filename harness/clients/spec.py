@@ -10,7 +10,7 @@ from typing import Final
 
 from fixturegen.environment import LOCALHOST
 from harness.client import Budget, ClientCrash, ClientUnavailable
-from harness.clients.dispatch import REFERENCE, load_factory
+from harness.clients.dispatch import BUILT_IN, load_factory
 from harness.clients.host import UNAVAILABLE
 from harness.clients.inprocess import InProcessSession
 from harness.clients.real import real_client
@@ -19,9 +19,7 @@ from harness.clients.stdio import Listener, StdioSession
 from harness.interpreter import program
 from harness.supervise import exit_text
 
-_FORMS: Final = (
-    "reference, python:package.module:Class, stdio:COMMAND ..., docker:IMAGE [COMMAND ...], lmcache:RELEASE, mutant:NAME"
-)
+_FORMS: Final = "reference, reference-mp, python:package.module:Class, stdio:COMMAND ..., docker:IMAGE [COMMAND ...], lmcache:RELEASE, mutant:NAME"
 
 
 def open_client(
@@ -76,7 +74,7 @@ def meeting_address(spec: str) -> str:
 def runs_inside(spec: str) -> bool:
     """Whether a client runs inside the process that opens it, so that what kills the one kills the other."""
     kind, _, rest = spec.strip().partition(":")
-    return kind in {"python", "mutant"} or (kind == "reference" and not rest)
+    return kind in {"python", "mutant"} or (kind in BUILT_IN and not rest)
 
 
 def may_kill(spec: str) -> bool:
@@ -90,7 +88,7 @@ def _place(kind: str, rest: str) -> str:
         from harness.mutants.mutant import find_mutant
 
         return find_mutant(rest).place
-    return rest if kind == "python" else REFERENCE
+    return rest if kind == "python" else BUILT_IN[kind]
 
 
 def _hosted(place: str, budget: Budget | None, scratch_parent: Path | None, listen: Listener | None) -> ClientSession:

@@ -121,7 +121,7 @@ def _arguments(options: MutantOptions, chosen: ChosenReleases) -> list[str]:
     return [
         options.target,
         *("--lmcache", ",".join(map(str, chosen.all)), "--target", "fixtures,mock,live"),
-        *("--deadline", str(options.deadline)),
+        *("--deadline", str(options.deadline), "--protocol", "lm"),
         *(word for pattern in options.only for word in ("--only", pattern)),
     ]
 

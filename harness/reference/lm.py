@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import contextlib
 import platform
-import resource
 import threading
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import Any, ClassVar, Final
 
 from harness.client import LM_OPERATIONS, PROTOCOL_VERSION, ClientError, MissError, UnsupportedError
@@ -17,6 +14,7 @@ from harness.reference.deployments import DeploymentOperations
 from harness.reference.frames import FrameOperations
 from harness.reference.keys import KeyOperations
 from harness.reference.layouts import LayoutOperations
+from harness.reference.state import process_state
 from harness.reference.values import key_text, release_of, wire_errors
 from wire.keys import any_key
 from wire.lm.enums import number_of
@@ -85,16 +83,8 @@ class ReferenceClient(FrameOperations, KeyOperations, DeploymentOperations, Layo
 
     def state(self, **_: Any) -> Answer:
         """What this process holds."""
-        answer: Answer = {
-            "connections": sum(connection.is_open for connection in list(self._connections.values())),
-            "resident_bytes": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024,
-        }
-        with contextlib.suppress(OSError, ValueError):
-            pages = Path("/proc/self/statm").read_text(encoding="ascii").split()[1]
-            answer["resident_bytes"] = int(pages) * resource.getpagesize()
-            answer["file_descriptors"] = sum(1 for _ in Path("/proc/self/fd").iterdir()) - 1
-            answer["threads"] = sum(1 for _ in Path("/proc/self/task").iterdir())
-        return answer
+        held = sum(connection.is_open for connection in list(self._connections.values()))
+        return {"connections": held, **process_state()}
 
     def bye(self, **_: Any) -> Answer:
         """Close everything."""
