@@ -62,8 +62,8 @@ const Operation& Client::operation(std::string_view name) const {
 
 // An operation that upstream renamed.
 const Operation& Client::either(std::string_view name, std::string_view earlier) const {
-    const Operation* found = find_operation(name, release_);
-    return found ? *found : operation(earlier);
+    const Operation* found = find_operation(earlier, release_);
+    return found ? *found : operation(name);
 }
 
 Value Client::ask(std::string_view name, const std::vector<Value>& payloads, Deadline until) { return ask(operation(name), payloads, until); }
@@ -209,6 +209,7 @@ std::vector<std::int64_t> Client::slots(const Value& response, const Registratio
 }
 
 bool Client::store(std::int64_t instance, const Key& key, const std::vector<Bytes>& chunks) {
+    const Operation &prepare = operation("PREPARE_STORE"), &commit = operation("COMMIT_STORE");
     const Registration& registration = shared(instance);
     const Deadline until = deadline();
     const Range range = whole_chunks(key, until);
@@ -222,7 +223,7 @@ bool Client::store(std::int64_t instance, const Key& key, const std::vector<Byte
     if (chunks.empty()) return true;
 
     const Value record = key_record(range.key);
-    const Value response = ask("PREPARE_STORE", {record, instance}, until);
+    const Value response = ask(prepare, {record, instance}, until);
     const std::vector<std::int64_t> offsets = slots(response, registration);
     // Nothing to write: the server has every chunk already.
     if (offsets.empty()) return true;
@@ -240,7 +241,7 @@ bool Client::store(std::int64_t instance, const Key& key, const std::vector<Byte
     }
     for (std::size_t i = 0; i < offsets.size(); ++i) registration.pool->write(offsets[i], *sources[i]);
     // Without data of its own: it only says that the slots are written.
-    return result<bool>(ask("COMMIT_STORE", {record, instance, Bytes{}}, until), "the answer to COMMIT_STORE");
+    return result<bool>(ask(commit, {record, instance, Bytes{}}, until), "the answer to COMMIT_STORE");
 }
 
 // Locks are those of all ranks: with the rank of one, the other ranks' objects are neither looked for nor given back.
@@ -258,7 +259,7 @@ std::int64_t Client::lookup(const Key& key, std::int64_t tp_size) {
     const auto record = record_for_all_ranks(key, until);
     if (!record) return 0;
     std::vector<Value> payloads{lookup.payloads[0].is(Type::Kind::array) ? Value(Value::Array{*record}) : *record};
-    if (lookup.payloads.size() > 1) payloads.push_back(tp_size);
+    if (lookup.payloads.size() > 1) payloads.emplace_back(tp_size);
     const Value started = ask(lookup, payloads, until);
 
     // Until 0.3.15 the answer is there at once.
@@ -284,17 +285,16 @@ std::vector<Bytes> Client::read_slots(const Value& response, const Registration&
 }
 
 std::optional<std::vector<Bytes>> Client::retrieve(std::int64_t instance, const Key& key) {
+    const Operation &prepare = operation("PREPARE_RETRIEVE"), &commit = operation("COMMIT_RETRIEVE");
     const Registration& registration = shared(instance);
     const Deadline until = deadline();
     const Range range = whole_chunks(key, until);
     if (range.chunks == 0) return std::vector<Bytes>{};
     const std::vector<Value> payloads{key_record(range.key), instance};
-    const Operation& commit = operation("COMMIT_RETRIEVE");
 
     std::vector<Bytes> chunks;
     bool sent = false;
     try {
-        const Operation& prepare = operation("PREPARE_RETRIEVE");
         const Bytes uid = send(prepare, payloads, until);
         sent = true;
         const Value response = answer_to(uid, prepare, until);
