@@ -8,12 +8,13 @@ from typing import Any, Final
 import pytest
 
 from fixturegen.corpus import Corpus, load_corpus
-from harness.case import CaseSpec, Cell, spec_of
+from harness.case import CaseSpec, Cell, spec_of, topic_of
 from harness.examples import Examples
 from harness.judge import Judge
 from harness.mp_keys import MpKeys
 from harness.mp_targets import MpTarget, mock_mp_server
 from harness.plugin import matrix_of
+from harness.protocols import protocol_of
 from harness.subject import Subject, require
 from harness.targets import Server, mock_server
 from harness.values import Keys
@@ -53,9 +54,14 @@ def profile(cell: Cell) -> LmProfile:
 
 
 @pytest.fixture
-def corpus(cell: Cell) -> Corpus:
-    """The captures of the release."""
-    return load_corpus(cell.release)
+def corpus(request: pytest.FixtureRequest, cell: Cell) -> Corpus:
+    """The captures of the release, of the wire that the case is about.
+
+    Raises:
+        CorpusError: there are none.
+    """
+    protocol = protocol_of(topic_of(request.node.path))
+    return load_corpus(cell.release, protocol=protocol)
 
 
 @pytest.fixture
@@ -68,7 +74,7 @@ def vector(cell: Cell) -> Any:
 @pytest.fixture
 def judge(request: pytest.FixtureRequest, cell: Cell) -> Judge:
     """Compares and explains."""
-    return matrix_of(request.config).judge(cell, _spec(request))
+    return matrix_of(request.config).judge(cell, _spec(request), topic_of(request.node.path))
 
 
 @pytest.fixture

@@ -15,10 +15,10 @@ from typing import Any, Final
 
 import pytest
 
-from fixturegen.corpus import corpus_fingerprint, load_corpus
+from fixturegen.corpus import corpus_fingerprint
 from fixturegen.errors import CorpusError
 from harness import meeting
-from harness.case import CaseSpec, Cell, TargetName, case_name, spec_of, topic_of
+from harness.case import CaseSpec, Cell, TargetName, case_name, corpus_of, spec_of, topic_of
 from harness.client import Budget, ClientFailure, Session
 from harness.clients.spec import may_kill, open_client
 from harness.collectors import collectors
@@ -273,10 +273,10 @@ class Matrix:
             self._session.stop()
             self._session = None
 
-    def judge(self, cell: Cell, spec: CaseSpec) -> Judge:
+    def judge(self, cell: Cell, spec: CaseSpec, topic: str) -> Judge:
         """A judge for one execution."""
         try:
-            corpus = load_corpus(cell.release)
+            corpus = corpus_of(cell.release, protocol_of(topic))
         except CorpusError:
             corpus = None
         return Judge(spec, self._requirements_of(cell.release), lm_profile(cell.release), corpus)
@@ -316,7 +316,7 @@ class Matrix:
             seed=self.seed,
             python=platform.python_version(),
             platform=platform.platform(),
-            corpus=corpus_fingerprint(self.releases),
+            corpus=corpus_fingerprint(self.releases, self.protocols),
             expectations=self.book.about if self.book is not None else None,
             selection=self.selection,
             shard=self.shard,

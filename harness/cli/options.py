@@ -13,8 +13,8 @@ Client = Annotated[
     str,
     typer.Option(
         "--client",
-        help="The client under test: reference, reference-mp, python:MODULE:CLASS, 'stdio:COMMAND ...', 'docker:IMAGE [COMMAND ...]', "
-        "or lmcache:RELEASE for lmcache's own.",
+        help="The client under test: reference, reference-mp, python:MODULE:CLASS, 'stdio:COMMAND ...', "
+        "'docker:IMAGE [COMMAND ...]', or lmcache:RELEASE for lmcache's own.",
     ),
 ]
 Releases = Annotated[

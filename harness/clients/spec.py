@@ -19,7 +19,10 @@ from harness.clients.stdio import Listener, StdioSession
 from harness.interpreter import program
 from harness.supervise import exit_text
 
-_FORMS: Final = "reference, reference-mp, python:package.module:Class, stdio:COMMAND ..., docker:IMAGE [COMMAND ...], lmcache:RELEASE, mutant:NAME"
+_FORMS: Final = (
+    "reference, reference-mp, python:package.module:Class, stdio:COMMAND ..., docker:IMAGE [COMMAND ...], lmcache:RELEASE, "
+    "mutant:NAME"
+)
 
 
 def open_client(

@@ -10,7 +10,7 @@ from collections import deque
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, Final
+from typing import Final
 
 import zmq
 
@@ -44,8 +44,6 @@ class MpConnection:
     connects again, by itself; requests are handed to it only while there is a server.
     """
 
-    context: ClassVar[zmq.Context[Any] | None] = None
-
     def __init__(self, host: str, port: int, timeout: float) -> None:
         self.timeout = timeout
         self._uids = itertools.count()
@@ -56,9 +54,9 @@ class MpConnection:
         self._bell, self._ear = socket.socketpair()
         self._bell.setblocking(False)
         self._ear.setblocking(False)
-        self._socket = zmq.Context.instance().socket(zmq.DEALER)
-        self._socket.linger = LINGER_MS
-        self._socket.immediate = True
+        self._socket: zmq.Socket[bytes] = zmq.Context.instance().socket(zmq.DEALER)
+        self._socket.setsockopt(zmq.LINGER, LINGER_MS)
+        self._socket.setsockopt(zmq.IMMEDIATE, 1)
         try:
             self._socket.connect(f"tcp://{f'[{host}]' if ':' in host else host}:{port}")
         except zmq.ZMQError as error:

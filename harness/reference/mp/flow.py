@@ -7,8 +7,6 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from typing import Any, Final
 
-from wire.mp.pickled_chunks import Chunk, PickleRefused, read_chunks, write_chunks
-
 from harness.client import ClientError, MissError, UnsupportedError
 from harness.reference.mp.codec import Range
 from harness.reference.mp.errors import NotSentError, unwritable
@@ -16,9 +14,12 @@ from harness.reference.mp.layouts import Layout, indices_of, slots_of
 from harness.reference.mp.link import MpLink, Registered
 from harness.reference.mp.pool import Pool
 from wire.mp.objects import TOKEN_MODE
+from wire.mp.pickled_chunks import Chunk, PickleRefused, read_chunks, write_chunks
 from wire.mp.types import Array, Scalar
 from wire.mp.values import Value
 
+ALL_WORKERS: Final = None
+"""What a key record names as its worker where it means all of them."""
 FIRST_PAUSE: Final = 0.001
 LONGEST_PAUSE: Final = 0.05
 """Seconds between two polls of a lookup."""
@@ -170,8 +171,9 @@ class MpFlow:
             link.request("FREE_LOOKUP_LOCKS", [self.record(link, key, cut, self.worker_of_lookup(key)), tp_size], until)
 
     def worker_of_lookup(self, key: Mapping[str, Any]) -> int | None:
-        """The worker that lookups ask for: all of them."""
+        """The worker that lookups ask for."""
         del key
+        return ALL_WORKERS
 
     def record(self, link: MpLink, key: Mapping[str, Any], cut: Range, worker_id: int | None) -> Value:
         """The key record of an mp key."""

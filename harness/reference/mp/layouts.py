@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
@@ -79,7 +80,7 @@ def slots_of(found: Value, count: int, length: int, pool_size: int) -> list[Slot
         if slot.offset < 0 or slot.offset + slot.length > pool_size:
             raise ClientError("refused", f"slot {number} at {slot.offset} is not inside the pool of {pool_size} bytes")
     inside = sorted(slot.offset for slot in slots)
-    if any(after - before < length for before, after in zip(inside, inside[1:], strict=False)):
+    if any(after - before < length for before, after in itertools.pairwise(inside)):
         raise ClientError("refused", "two slots of the reply lie on each other")
     return slots
 
