@@ -66,9 +66,9 @@ class MpTarget:
 
     def misbehave(self, *faults: str) -> None:
         """Give the mock faults, written as for ``lmconform serve --protocol mp --fault``; none ends them."""
-        from mockserver.mp.faults import NO_MP_FAULTS, parse_mp_plan
+        from mockserver.mp.faults import parse_mp_plan
 
-        self._mock("takes no faults").set_faults(parse_mp_plan(faults) if faults else NO_MP_FAULTS)
+        self._mock("takes no faults").set_faults(parse_mp_plan(faults))
 
     def stop(self) -> None:
         """Stop the server, as a crash would."""

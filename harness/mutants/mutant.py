@@ -15,13 +15,13 @@ import harness.mutants as package
 from harness.client import ClientUnavailable
 from harness.protocols import Protocol
 from harness.reference.lm import ReferenceClient
-from harness.reference.mp.client import MpReferenceClient
+from harness.reference.mp.client import ReferenceMpClient
 from mockserver.lm import LmServer
 from reports.mutants.model import Side
 from wire.release import ReleaseRange
 
 Defective = TypeVar("Defective", bound=type[ReferenceClient])
-DefectiveMp = TypeVar("DefectiveMp", bound=type[MpReferenceClient])
+DefectiveMp = TypeVar("DefectiveMp", bound=type[ReferenceMpClient])
 DefectiveServer = TypeVar("DefectiveServer", bound=type[LmServer])
 
 
@@ -65,7 +65,7 @@ class Mutant(Defect):
 class MpMutant(Defect):
     """The reference client of the multiprocess server with one defect."""
 
-    make: type[MpReferenceClient]
+    make: type[ReferenceMpClient]
 
     @property
     def protocol(self) -> Protocol:
@@ -135,7 +135,7 @@ def mp_mutant(
     """
 
     def register(client: DefectiveMp) -> DefectiveMp:
-        place, defect = _described(name, client, MpReferenceClient)
+        place, defect = _described(name, client, ReferenceMpClient)
         _CLIENTS[name] = MpMutant(
             name=name,
             place=place,
