@@ -10,6 +10,7 @@ from __future__ import annotations
 import contextlib
 import functools
 import hashlib
+import itertools
 import json
 import os
 from collections.abc import Iterator, Mapping, Sequence
@@ -138,13 +139,14 @@ def load_corpus(release: Release, root: Path | None = None, *, every_line: bool 
     return Corpus(directory, manifest, vectors, transcripts)
 
 
-def corpus_fingerprint(releases: Sequence[Release]) -> str:
+def corpus_fingerprint(releases: Sequence[Release], protocols: Sequence[Protocol] = ("lm",)) -> str:
     """One hash over the manifests of the releases."""
     seals = {}
-    for release in releases:
+    for release, protocol in itertools.product(releases, protocols):
         with contextlib.suppress(CorpusError):
-            manifest = load_corpus(release).manifest
-            seals[str(release)] = {name: entry.sha256 for name, entry in manifest.files.items()}
+            manifest = load_corpus(release, protocol=protocol).manifest
+            place = str(release) if protocol == "lm" else f"{release}/{protocol}"
+            seals[place] = {name: entry.sha256 for name, entry in manifest.files.items()}
     return content_hash(seals)
 
 

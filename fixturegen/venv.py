@@ -14,9 +14,21 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from fixturegen.environment import ADAPTER, BASE_REQUIREMENTS, LOCALHOST, PROBES, SEED, RuntimeName, ServerAddress
+from fixturegen.environment import (
+    ADAPTER,
+    BASE_REQUIREMENTS,
+    LOCALHOST,
+    MP_ADAPTER,
+    MP_LAUNCHER,
+    PROBES,
+    SEED,
+    RuntimeName,
+    ServerAddress,
+)
 from fixturegen.errors import CaptureError, EnvironmentUnavailable
 from fixturegen.lock import locked
+from fixturegen.mp.launch import NEEDS_SHIM, Launch
+from fixturegen.mp.server import MpServer, running_mp_server
 from fixturegen.packages import installed_packages, packages_folder
 from fixturegen.pip import pip
 from fixturegen.server_process import running_server
@@ -117,6 +129,20 @@ class VenvEnvironment:
         with running_server(release, command, self._variables(release), host=host) as address:
             yield address
 
+    @contextlib.contextmanager
+    def mp_server(self, release: Release, launch: Launch | None = None, *, host: str = LOCALHOST) -> Iterator[MpServer]:
+        """See :class:`fixturegen.environment.PinnedEnvironment`."""
+
+        def command(arguments: Sequence[str]) -> list[str]:
+            return [str(self._python()), str(MP_LAUNCHER) if NEEDS_SHIM[release] else "-m", *arguments]
+
+        asked = launch or Launch()
+        refused = asked.refused(release)
+        if refused is not None:  # before anything is fetched for it
+            raise EnvironmentUnavailable(f"there is no such multiprocess server of lmcache {release}: {refused}")
+        with running_mp_server(release, asked, command, self._variables(release, mp=True), host=host) as server:
+            yield server
+
     def client(self, release: Release) -> tuple[list[str], dict[str, str]]:
         """Command and environment variables of the program that answers the client protocol with the lmcache of a release.
 
@@ -127,6 +153,15 @@ class VenvEnvironment:
         vllm = {version: [str(path) for path in paths] for version, paths in there.items() if paths is not None}
         command = [str(self._python()), str(ADAPTER), str(release), json.dumps(vllm)]
         return command, {**self._variables(release), "LMCACHE_LOG_LEVEL": "WARNING"}
+
+    def mp_client(self, release: Release) -> tuple[list[str], dict[str, str]]:
+        """As `client`, with the client of the multiprocess server.
+
+        Raises:
+            EnvironmentUnavailable: the environment cannot be made.
+        """
+        command = [str(self._python()), str(MP_ADAPTER), str(release)]
+        return command, {**self._variables(release, mp=True), "LMCACHE_LOG_LEVEL": "WARNING"}
 
     def ready(self, release: Release) -> str | None:
         """None if the environment and the release are cached already, otherwise what is missing."""
