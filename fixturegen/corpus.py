@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from fixturegen.errors import CorpusError
-from fixturegen.manifest import MANIFEST_NAME, PROTOCOLS, FileEntry, Manifest, Protocol
+from fixturegen.manifest import MANIFEST_NAME, FileEntry, Manifest, Protocol
 from fixturegen.vector import Transcript, Vector, content_hash
 from wire.errors import UnknownReleaseError
 from wire.release import Release
@@ -91,11 +91,8 @@ def folders_without_manifest(root: Path | None = None) -> list[Path]:
     folder = root or corpus_root()
     if not folder.is_dir():
         return []
-    return sorted(
-        entry
-        for entry in folder.iterdir()
-        if entry.is_dir() and not any((_home(entry, protocol) / MANIFEST_NAME).is_file() for protocol in PROTOCOLS)
-    )
+    releases = sorted(entry for entry in folder.iterdir() if entry.is_dir())
+    return [home for entry in releases for home in _homes(entry) if not (home / MANIFEST_NAME).is_file()]
 
 
 @functools.lru_cache(maxsize=64)
@@ -179,6 +176,13 @@ def write_corpus(manifest: Manifest, lines: Mapping[str, Sequence[Mapping[str, A
 def _home(folder: Path, protocol: Protocol) -> Path:
     """Where a protocol lies in the folder of a release."""
     return folder if protocol == "lm" else folder / protocol
+
+
+def _homes(folder: Path) -> list[Path]:
+    """The folders of a release that ought to be captures: a release may have been asked for one protocol alone."""
+    inside = [home for name in _folders_inside("lm") if (home := folder / name).is_dir()]
+    only_inside = bool(inside) and all(entry in inside for entry in folder.iterdir())
+    return inside if only_inside else [folder, *inside]
 
 
 def _folders_inside(protocol: Protocol) -> tuple[str, ...]:

@@ -13,7 +13,7 @@ from harness.client import Budget, ClientCrash, ClientUnavailable
 from harness.clients.dispatch import BUILT_IN, load_factory
 from harness.clients.host import UNAVAILABLE
 from harness.clients.inprocess import InProcessSession
-from harness.clients.real import real_client
+from harness.clients.real import real_client, real_mp_client
 from harness.clients.session import ClientSession
 from harness.clients.stdio import Listener, StdioSession
 from harness.interpreter import program
@@ -21,8 +21,10 @@ from harness.supervise import exit_text
 
 _FORMS: Final = (
     "reference, reference-mp, python:package.module:Class, stdio:COMMAND ..., docker:IMAGE [COMMAND ...], lmcache:RELEASE, "
-    "mutant:NAME"
+    "lmcache-mp:RELEASE, mutant:NAME"
 )
+
+_REAL: Final = {"lmcache": real_client, "lmcache-mp": real_mp_client}
 
 
 def open_client(
@@ -54,8 +56,8 @@ def open_client(
         from harness.clients.container import ContainerSession, parse_container
 
         return ContainerSession(parse_container(rest), budget=budget, scratch_parent=scratch_parent, listen=listen)
-    if kind == "lmcache":
-        command, variables = real_client(rest)
+    if kind in _REAL:
+        command, variables = _REAL[kind](rest)
         return StdioSession(command, budget=budget, scratch_parent=scratch_parent, env=variables, listen=listen)
     raise ClientUnavailable(f"{spec!r} is no client specification; write one of: {_FORMS}{_suggestion(spec)}")
 

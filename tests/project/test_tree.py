@@ -90,18 +90,20 @@ def test_a_live_environment_of_tox_runs_its_release_and_no_other(environments):
         assert words[words.index("--target") + 1] == "fixtures,mock,live"
 
 
-def test_tox_has_an_environment_with_the_client_of_each_captured_release_and_one_with_all(environments):
-    releases = [str(release) for release in captured_releases()]
-    assert [name for name in environments if name.startswith("lmcache-")] == [
-        "lmcache-all",
-        *(f"lmcache-{one}" for one in releases),
-    ]
-    lines = environments["lmcache-all"].strip().splitlines()
-    assert lines == [environments[f"lmcache-{release}"].strip() for release in releases]
+@pytest.mark.parametrize(("kind", "protocol"), [("lmcache", "lm"), ("lmcache-mp", "mp")])
+def test_tox_has_an_environment_with_the_client_of_each_captured_release_and_one_with_all(environments, kind, protocol):
+    releases = [str(release) for release in captured_releases(protocol=protocol)]
+    names = [f"{kind}-{one}" for one in ("all", *releases)]
+    others = [name for name in environments if name.startswith("lmcache-mp-")]
+    assert [
+        name for name in environments if name.startswith(f"{kind}-") and (kind == "lmcache-mp" or name not in others)
+    ] == names
+    lines = environments[f"{kind}-all"].strip().splitlines()
+    assert lines == [environments[f"{kind}-{release}"].strip() for release in releases]
     for release, line in zip(releases, lines, strict=True):
         words = shlex.split(line)
-        assert words[:6] == [str(ROOT / "lmconform"), "run", "--client", f"lmcache:{release}", "--lmcache", release]
-        assert words[words.index("--expectations") + 1] == "lmcache"
+        assert words[:6] == [str(ROOT / "lmconform"), "run", "--client", f"{kind}:{release}", "--lmcache", release]
+        assert words[words.index("--expectations") + 1] == kind
 
 
 def test_imports_point_down_only():
