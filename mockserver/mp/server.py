@@ -102,8 +102,8 @@ class MpServer:
     def restart(self, *, forget: bool = True) -> None:
         """Stop and start on the same port. The journal and the counts of the plan go on.
 
-        With ``forget``, registrations, sessions and objects are lost, and the name of the pool stands for new memory, as after the
-        restart of a real server whose pool has a name in its configuration.
+        With ``forget``, registrations, sessions and objects are lost, and the name of the pool stands for new memory, as after
+        the restart of a real server whose pool has a name in its configuration.
         Nothing happens where it does not run.
         """
         with self._life:
