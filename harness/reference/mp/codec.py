@@ -11,6 +11,7 @@ from wire.mp.frames import Request, decode_reply, decode_request, encode_reply, 
 from wire.mp.objects import SALTS, ObjectKey, object_key_text, object_keys
 from wire.mp.operations import OperationTable
 from wire.mp.records import KEY_RECORD
+from wire.mp.registration import encode_registration
 from wire.mp.types import Named
 from wire.mp.values import Value, from_json, typed
 from wire.release import Release
@@ -69,6 +70,10 @@ class MpCodec:
         if SALTS[release] and "@" in key["model_name"]:
             raise ClientError("refused", f"the model name {key['model_name']!r:.60} has the separator of object names, '@'")
         return object_keys(key, chunk_size, group=group, from_start=lookup)
+
+    def encode_registration(self, release: Release, wrapper: str, fields: Mapping[str, Any], size: str | None) -> bytes:
+        """The data of a KV tensor wrapper."""
+        return encode_registration(release, wrapper, fields, size=size)
 
     def object_key_text(self, release: Release, key: ObjectKey) -> str:
         """The name of an object in second tiers."""
