@@ -62,6 +62,12 @@ _MAPS: Final[Mapping[str, tuple[str, Mapping[str, str]]]] = {
     "MusaIPCWrapper": ("musa", {"handle": "handle"}),
 }  # fmt: skip
 """The tag of a class, and what stands between it and the version: member of the map to field of the wrapper."""
+_SAME_OBJECT: Final = {"VmmCudaIPCWrapper": ("handle", "_export_id")}
+"""A field that the constructor sets to another one, the first of all: pickle writes that object once and fetches it again."""
+
+_PLACE_OF_FIRST_VALUE: Final = 6
+"""Of what pickle remembers: module, class, reference, object, dictionary, name of the first field, its value."""
+
 _METADATA: Final = ("dtype", "shape", "stride", "storage_offset", "device_uuid")
 _VERSION: Final = 1
 
@@ -119,6 +125,9 @@ def _pickled(module: str, wrapper: str, fields: Mapping[str, Any], size: str | N
         for name, value in fields.items()
         if name not in _NOT_PICKLED
     }
+    first, shared = next(iter(fields), None), _SAME_OBJECT.get(wrapper)
+    if shared is not None and first == shared[1] and fields.get(shared[0]) == fields[first]:
+        state[shared[0]] = b"h" + bytes([_PLACE_OF_FIRST_VALUE])
     body = _global(module, wrapper) + b")" + _kept(b"\x81") + _members(state) + b"b."
     return b"\x80\x04\x95" + struct.pack("<Q", len(body)) + body
 
