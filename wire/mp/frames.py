@@ -102,8 +102,10 @@ def encode_value(release: Release, type_: Type, value: Value) -> bytes:
     """One payload or result.
 
     Raises:
-        ValueRefused: msgpack cannot hold it.
+        ValueRefused: msgpack cannot hold it, or a record in it forbids it.
     """
+    if COERCED[release] and type_ in (Scalar("int"), Scalar("bool")):
+        value = _coerced(type_, value, "a payload or result")
     return pack(complete(release, type_, value))
 
 
@@ -115,11 +117,16 @@ def decode_value(release: Release, type_: Type, data: bytes, place: str) -> Valu
     """
     value = unpack(data)
     if COERCED[release] and type_ in (Scalar("int"), Scalar("bool")):
-        try:
-            return bool(value) if type_ == Scalar("bool") else int(value)
-        except (TypeError, ValueError, OverflowError):
-            raise ValueRefused(f"{place} cannot be converted to {type_}") from None
+        return _coerced(type_, value, place)
     return typed(release, type_, value, place)
+
+
+def _coerced(type_: Type, value: Value, place: str) -> Value:
+    """What Python makes of a value that is to be an integer or a boolean."""
+    try:
+        return bool(value) if type_ == Scalar("bool") else int(value)
+    except (TypeError, ValueError, OverflowError):
+        raise ValueRefused(f"{place} cannot be converted to {type_}") from None
 
 
 def _require_count(operation: Operation, count: int) -> None:
