@@ -12,6 +12,7 @@ from fixturegen.errors import CaptureError, EnvironmentUnavailable
 from harness import meeting
 from harness.failure import TargetUnavailable
 from harness.targets import require_reachable
+from reports.mp_frames import message_text
 from wire.errors import WireError
 from wire.mp.frames import decode_reply, encode_request
 from wire.mp.operations import operation_table
@@ -99,6 +100,19 @@ class MpTarget:
         if self.mock is None:
             raise LookupError(f"a live server {what}; the case must run on the mock only")
         return self.mock
+
+
+def seen_last(server: MpTarget) -> dict[str, Any]:
+    """Members of a diagnosis that say what the mock saw last of a client, and what it answered."""
+    if server.mock is None:
+        return {}
+    last = server.mock.journal.last_exchange()
+    if last is None:
+        return {"exchange": "the mock saw no message"}
+    reply = f"answered {message_text(last.reply[1:])}" if last.reply is not None else "not answered"
+    spoiled = f", with {', '.join(last.faults)}" if last.faults else ""
+    asked = f"{last.operation or 'no request'} ({message_text(last.frames[1:])})"
+    return {"exchange": f"exchange {last.number}, connection {last.connection}: {asked}, {reply}{spoiled}"}
 
 
 class MakeMpMock(Protocol):
