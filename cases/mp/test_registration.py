@@ -5,8 +5,7 @@ from typing import Any
 
 import msgspec
 
-from fixturegen.corpus import Corpus
-from fixturegen.vector import Vector
+from harness.captures import Corpus, Vector
 from harness.case import answered, case
 from harness.judge import Judge
 from harness.real_wrappers import RealWrappers
