@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from reports.drift.model import Aspect, Change, Drift, Example, Level, Levels, in_order
+from reports.drift.model import Aspect, Change, Drift, Example, Level, Levels, Side, in_order
 from reports.drift.mp import frames, objects, operations, records, registrations
 from reports.drift.mp.frames import side
-from reports.drift.mp.observed import MpObserved
+from reports.drift.mp.observed import TABLE_ID, MpObserved
 from reports.drift.observe.evidence import shared
 from reports.drift.words import alike
 from reports.words import count, listing, verb
@@ -31,6 +31,18 @@ def compare_mp(one: MpObserved, other: MpObserved) -> Drift:
         only_old=len(before.vectors.keys() - after.vectors.keys()) + len(before.transcripts.keys() - after.transcripts.keys()),
         only_new=len(after.vectors.keys() - before.vectors.keys()) + len(after.transcripts.keys() - before.transcripts.keys()),
         notes=tuple(f"Multiprocess protocol: {note}" for note in notes),
+    )
+
+
+def appeared(other: MpObserved) -> Change:
+    """That a release has the protocol, or its capture, and the one before it has not."""
+    names = listing(other.operations, 12)
+    return Change(
+        Aspect.MP_OPERATIONS,
+        f"The multiprocess protocol is captured from here on: {count(len(other.operations), 'operation')}",
+        Levels.all(Level.ADDITIVE),
+        f"Nothing, unless you speak it: {names}.",
+        (Example(TABLE_ID, None, Side(names)),),
     )
 
 

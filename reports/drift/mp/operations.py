@@ -37,10 +37,8 @@ def _example(before: str | None, after: str | None) -> tuple[Example, ...]:
 
 def _collisions(old: MpObserved, new: MpObserved) -> Iterator[Change]:
     """What clients of each release do at servers of the other, as far as another operation is met."""
-    speaking = [
-        Dialect(table_of(Release.parse(observed.release), observed.evidence.vectors[TABLE_ID].answer)) for observed in (old, new)
-    ]
-    forth, back = pair_of(*speaking), pair_of(*reversed(speaking))
+    one, other = _dialect(old), _dialect(new)
+    forth, back = pair_of(one, other), pair_of(other, one)
     rows = [row for pair in (forth, back) for row in _rows(pair)]
     met = [fate for pair in (forth, back) for fate in pair.troubles if _collides(fate)]
     if not met:
@@ -57,6 +55,10 @@ def _collisions(old: MpObserved, new: MpObserved) -> Iterator[Change]:
         table=Table(("client", "sends", "number", "the server executes", "harm"), tuple(rows)),
         evidence=len(met),
     )
+
+
+def _dialect(observed: MpObserved) -> Dialect:
+    return Dialect.of(table_of(Release.parse(observed.release), observed.evidence.vectors[TABLE_ID].answer))
 
 
 def _collision_example(fate: Fate, server: MpObserved, *, flipped: bool) -> tuple[Example, ...]:
@@ -85,10 +87,8 @@ def _worst_of(pair: Pair) -> str:
     if not met:
         return f"{where} meets no other operation"
     first = met[0]
-    if first.executed:
-        how = f"executes {first.meets}"
-    else:
-        how = f"meets {first.meets} and is dropped" if first.meets else "is unknown"
+    dropped = f"meets {first.meets} and is dropped" if first.meets else "is unknown"
+    how = f"executes {first.meets}" if first.executed else dropped
     return f"{where} {WORDS[first.grade.harm]} ({first.operation} {how})"
 
 
