@@ -5,11 +5,14 @@ from __future__ import annotations
 import contextlib
 import json
 from collections.abc import Iterator, Mapping
+from contextlib import AbstractContextManager
 from typing import Any, Final
 
 from fixturegen.containers import STUBS_INSIDE, ContainerRuntime, Mount
 from fixturegen.environment import LOCALHOST, PROBES, SEED, RuntimeName, ServerAddress
 from fixturegen.errors import EnvironmentUnavailable
+from fixturegen.mp.launch import Launch
+from fixturegen.mp.server import MpServer
 from fixturegen.server_process import wait_until_healthy
 from fixturegen.settings import cache_directory, offline, pip_arguments
 from fixturegen.venv import (
@@ -92,6 +95,16 @@ class DockerEnvironment:
         with self._containers.server(str(release), mounts=mounts, env=variables, address=host) as running:
             wait_until_healthy(release, running.host, running.port)
             yield ServerAddress(running.host, running.port)
+
+    def mp_server(
+        self, release: Release, launch: Launch | None = None, *, host: str = LOCALHOST
+    ) -> AbstractContextManager[MpServer]:
+        """See :class:`fixturegen.environment.PinnedEnvironment`."""
+        del launch, host
+        raise EnvironmentUnavailable(
+            f"the multiprocess server of lmcache {release} shares memory with its clients and runs in the venv runtime alone; "
+            "choose --runtime venv"
+        )
 
 
 def _stub_mounts(release: Release) -> list[Mount]:

@@ -6,16 +6,23 @@ from collections.abc import Mapping
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final, Literal, Protocol
+from typing import TYPE_CHECKING, Any, Final, Literal, Protocol
 
 from fixturegen.errors import EnvironmentUnavailable
+from fixturegen.mp.launch import Launch
 from fixturegen.wheel import Wheel
 from wire.release import Release
+
+if TYPE_CHECKING:
+    from fixturegen.mp.server import MpServer
 
 RuntimeName = Literal["venv", "docker"]
 RUNTIMES: Final[tuple[RuntimeName, ...]] = ("venv", "docker")
 PROBES: Final = Path(__file__).resolve().parent / "probes"
 """Scripts for the pinned interpreter; they import the real lmcache and nothing of ours."""
+
+MP_LAUNCHER: Final = PROBES / "mp_server.py"
+"""Starts the multiprocess servers that ask for CUDA at their start."""
 
 ADAPTER: Final = PROBES / "adapter" / "main.py"
 """The program that answers the client protocol with the real lmcache, for the same interpreter."""
@@ -86,6 +93,15 @@ class PinnedEnvironment(Protocol):
 
         Raises:
             EnvironmentUnavailable: it does not start; the message ends with its log.
+        """
+
+    def mp_server(
+        self, release: Release, launch: Launch | None = None, *, host: str = LOCALHOST
+    ) -> AbstractContextManager[MpServer]:
+        """The real multiprocess server of a release, answering on an address of this machine until the block ends.
+
+        Raises:
+            EnvironmentUnavailable: it does not start, or the release has none of this kind; the message says why.
         """
 
 

@@ -14,9 +14,11 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from fixturegen.environment import ADAPTER, BASE_REQUIREMENTS, LOCALHOST, PROBES, SEED, RuntimeName, ServerAddress
+from fixturegen.environment import ADAPTER, BASE_REQUIREMENTS, LOCALHOST, MP_LAUNCHER, PROBES, SEED, RuntimeName, ServerAddress
 from fixturegen.errors import CaptureError, EnvironmentUnavailable
 from fixturegen.lock import locked
+from fixturegen.mp.launch import NEEDS_SHIM, Launch
+from fixturegen.mp.server import MpServer, running_mp_server
 from fixturegen.packages import installed_packages, packages_folder
 from fixturegen.pip import pip
 from fixturegen.server_process import running_server
@@ -114,6 +116,20 @@ class VenvEnvironment:
         command = [str(self._python()), "-m", "lmcache.v1.server"]
         with running_server(release, command, self._variables(release), host=host) as address:
             yield address
+
+    @contextlib.contextmanager
+    def mp_server(self, release: Release, launch: Launch | None = None, *, host: str = LOCALHOST) -> Iterator[MpServer]:
+        """See :class:`fixturegen.environment.PinnedEnvironment`."""
+
+        def command(arguments: Sequence[str]) -> list[str]:
+            return [str(self._python()), str(MP_LAUNCHER) if NEEDS_SHIM[release] else "-m", *arguments]
+
+        asked = launch or Launch()
+        refused = asked.refused(release)
+        if refused is not None:  # before anything is fetched for it
+            raise EnvironmentUnavailable(f"there is no such multiprocess server of lmcache {release}: {refused}")
+        with running_mp_server(release, asked, command, self._variables(release, mp=True), host=host) as server:
+            yield server
 
     def client(self, release: Release) -> tuple[list[str], dict[str, str]]:
         """Command and environment variables of the program that answers the client protocol with the lmcache of a release.

@@ -15,15 +15,18 @@ import typer
 from rich.console import Console
 
 from fixturegen.capture import capture
+from fixturegen.capture_mp import capture_mp
 from fixturegen.corpus import captured_releases, corpus_root, load_corpus
 from fixturegen.environment import PinnedEnvironment, open_environment
 from fixturegen.errors import CaptureError, CorpusError, EnvironmentUnavailable
 from fixturegen.index import missing_releases, offered_releases, write_index
+from fixturegen.manifest import Protocol
 from harness.cli import options
 from harness.cli.numbers import whole
 from harness.machine import at_once
 from harness.usage import UsageError, parse_runtime, require_writable
 from reports.verdict import ExitCode
+from wire.mp.operations import FIRST_RELEASE
 from wire.release import Release
 
 ALL = "all"
@@ -37,6 +40,26 @@ class Format(StrEnum):
 
     TEXT = "text"
     JSON = "json"
+
+
+class Protocols(StrEnum):
+    """What is captured of a release."""
+
+    LM = "lm"
+    MP = "mp"
+    ALL = "all"
+
+    def of(self, release: Release) -> list[Protocol]:
+        """The protocols to capture: all of them are those that the release has.
+
+        Raises:
+            UsageError: the release does not have the one that is wanted.
+        """
+        has_mp = release >= FIRST_RELEASE
+        if self is Protocols.MP and not has_mp:
+            raise UsageError(f"lmcache {release} has no multiprocess protocol; it is there from {FIRST_RELEASE} on")
+        wanted: dict[Protocol, bool] = {"lm": self is not Protocols.MP, "mp": self is not Protocols.LM and has_mp}
+        return [name for name, is_wanted in wanted.items() if is_wanted]
 
 
 @dataclass(frozen=True)
@@ -60,6 +83,13 @@ def command(
     ],
     runtime: options.Runtime = "venv",
     out: Annotated[Path | None, typer.Option("--out", help="Folder of the corpus (default: cases/corpus).")] = None,
+    protocol: Annotated[
+        Protocols,
+        typer.Option(
+            "--protocol",
+            help="lm: codecs, keys and the lm:// server; mp: the multiprocess protocol; all: what the release has of both.",
+        ),
+    ] = Protocols.ALL,
     again: Annotated[bool, typer.Option("--again", help="With 'all': capture also what the corpus has.")] = False,
     jobs: Annotated[
         int | None,
@@ -73,14 +103,15 @@ def command(
 ) -> int:
     """Capture frames, keys and conversations from the real, unmodified lmcache into the corpus.
 
-    Builds the pinned environment on first use (a venv, or with --runtime docker an image). Everything is asked twice, in two
+    Builds the pinned environment on first use (a venv, or with --runtime docker an image). By default both wires of a release are
+    captured; it has the multiprocess protocol from 0.3.9.post1 on. Everything is asked twice, in two
     processes; what differs fails the capture unless it is known to differ, and then says why. 'all' goes on where an earlier
     call stopped.
 
     The JSON document names what was captured, each release with the captured one before it ('previous'), and what failed.
     """
     runtime_name = parse_runtime(runtime)
-    chosen = _chosen(releases, out, again=again)
+    chosen = _chosen(releases, out, protocol, again=again)
     if not chosen:
         typer.echo(_document([], out) if form is Format.JSON else "the corpus has every release that the package index offers")
         return int(ExitCode.CONFORMANT)
@@ -89,7 +120,7 @@ def command(
     # What all captures need is built once; what is wrong with this one release is told when its turn comes.
     with contextlib.suppress(EnvironmentUnavailable):
         environment.prepare(chosen[0])
-    ended = _capture_each(chosen, environment, out, form, jobs or at_once(len(chosen), memory_of_one=MEMORY_OF_ONE))
+    ended = _capture_each(chosen, protocol, environment, out, form, jobs or at_once(len(chosen), memory_of_one=MEMORY_OF_ONE))
     failures = [one for one in ended if one.problem is not None]
     if form is Format.JSON:
         typer.echo(_document(ended, out))
@@ -100,41 +131,76 @@ def command(
     return int(ExitCode.UNDECIDED if failures else ExitCode.CONFORMANT)
 
 
-def _chosen(words: Sequence[str], out: Path | None, *, again: bool) -> list[Release]:
+def _chosen(words: Sequence[str], out: Path | None, protocol: Protocols, *, again: bool) -> list[Release]:
     special = {ALL, LATEST} & set(words)
     if special and len(words) > 1:
         raise UsageError(f"{special.pop()!r} stands alone; name releases, or 'all', or 'latest'")
     if ALL in words:
         offered = offered_releases()
         write_index(offered, out)
-        captured = set() if again else set(captured_releases(out))
-        return [release for release in offered if release not in captured]
+        if protocol is Protocols.MP:
+            offered = [release for release in offered if release >= FIRST_RELEASE]
+        return [release for release in offered if again or not _is_captured(release, out, protocol)]
     if LATEST in words:
         return missing_releases(out)[-1:]
-    return list(dict.fromkeys(Release.parse(text) for text in words))
+    named = list(dict.fromkeys(Release.parse(text) for text in words))
+    for release in named:
+        protocol.of(release)
+    return named
+
+
+def _is_captured(release: Release, out: Path | None, protocol: Protocols) -> bool:
+    return all(
+        release in (captured_releases(out) if name == "lm" else captured_mp_releases(out)) for name in protocol.of(release)
+    )
+
+
+def captured_mp_releases(out: Path | None) -> list[Release]:
+    """The releases whose multiprocess protocol is in a corpus."""
+    return captured_releases(out, protocol="mp")
 
 
 def _capture_each(
-    chosen: Sequence[Release], environment: PinnedEnvironment, out: Path | None, form: Format, jobs: int
+    chosen: Sequence[Release],
+    protocol: Protocols,
+    environment: PinnedEnvironment,
+    out: Path | None,
+    form: Format,
+    jobs: int,
 ) -> list[Ended]:
     """Capture every release, each on its own."""
     console = Console(stderr=True, highlight=False)
 
     def one(release: Release) -> Ended:
         try:
-            folder = capture(release, environment, root=out, progress=console.print)
-            corpus = load_corpus(release, out or corpus_root())
+            found = [_captured(release, name, environment, out, console) for name in protocol.of(release)]
         except (CaptureError, CorpusError, EnvironmentUnavailable) as error:
             if len(chosen) == 1 and form is Format.TEXT:
                 raise
             return Ended(release, problem=str(error))
-        ended = Ended(release, folder, sum(len(found) for found in corpus.vectors.values()), len(corpus.transcripts))
         if form is Format.TEXT:
-            typer.echo(f"{folder}: {ended.vectors} vectors, {ended.transcripts} transcripts")
-        return ended
+            for one in found:
+                typer.echo(f"{one.folder}: {one.vectors} vectors, {one.transcripts} transcripts")
+        return Ended(release, found[0].folder, sum(one.vectors for one in found), sum(one.transcripts for one in found))
 
     with concurrent.futures.ThreadPoolExecutor(jobs) as pool:
         return list(pool.map(one, chosen))
+
+
+def _captured(release: Release, protocol: Protocol, environment: PinnedEnvironment, out: Path | None, console: Console) -> Ended:
+    """Capture one protocol of a release, and count what came."""
+    if protocol == "lm":
+        folder = capture(release, environment, root=out, progress=console.print)
+        corpus = load_corpus(release, out or corpus_root())
+    else:
+        folder = capture_mp(release, environment, root=out, progress=console.print)
+        corpus = load_corpus(release, out or corpus_root(), protocol="mp")
+    return Ended(
+        release,
+        folder,
+        sum(len(found) for found in corpus.vectors.values()),
+        len(corpus.transcripts) + len(corpus.mp_transcripts),
+    )
 
 
 def _document(ended: Sequence[Ended], out: Path | None) -> str:

@@ -10,7 +10,9 @@ import typer
 from fixturegen.corpus import captured_releases, corpus_root, folders_without_manifest, load_corpus
 from fixturegen.errors import CorpusError
 from fixturegen.index import INDEX_NAME, read_index
+from fixturegen.manifest import Protocol
 from reports.verdict import ExitCode
+from wire.release import Release
 
 
 def command(
@@ -20,8 +22,8 @@ def command(
 
     Exit codes: 0 untouched, 2 something differs.
     """
-    releases = captured_releases(corpus)
-    if not releases:
+    releases, mp_releases = captured_releases(corpus), captured_releases(corpus, protocol="mp")
+    if not releases and not mp_releases:
         raise CorpusError(f"no captured release in {corpus or 'the corpus'}; run 'lmconform capture RELEASE'")
     problems = 0
     for folder in folders_without_manifest(corpus):
@@ -33,13 +35,21 @@ def command(
         except CorpusError as error:
             problems += 1
             typer.echo(f"{INDEX_NAME}: {error}", err=True)
-    for release in releases:
-        try:
-            found = load_corpus(release, corpus, every_line=True)
-        except CorpusError as error:
-            problems += 1
-            typer.echo(f"{release}: {error}", err=True)
-            continue
-        vectors = sum(len(entries) for entries in found.vectors.values())
-        typer.echo(f"{release}: {vectors} vectors and {len(found.transcripts)} transcripts, as captured")
+    wires: list[tuple[Protocol, list[Release]]] = [("lm", releases), ("mp", mp_releases)]
+    for protocol, names in wires:
+        for release in names:
+            problems += _looked_at(release, protocol, corpus)
     return int(ExitCode.USAGE if problems else ExitCode.CONFORMANT)
+
+
+def _looked_at(release: Release, protocol: Protocol, corpus: Path | None) -> int:
+    """Read one protocol of a release and say what was found; 1 where something differs."""
+    name = str(release) if protocol == "lm" else f"{release} {protocol}"
+    try:
+        found = load_corpus(release, corpus, every_line=True, protocol=protocol)
+    except CorpusError as error:
+        typer.echo(f"{name}: {error}", err=True)
+        return 1
+    vectors = sum(len(entries) for entries in found.vectors.values())
+    typer.echo(f"{name}: {vectors} vectors and {len(found.transcripts)} transcripts, as captured")
+    return 0

@@ -20,6 +20,23 @@ class Environment:
 
 
 @pytest.fixture
+def wires(captured, monkeypatch):
+    """Which wires of which releases the command captured."""
+    seen = []
+
+    def recorder(name):
+        def record(release, environment, *, root, progress):
+            seen.append((str(release), name))
+            return root / str(release)
+
+        return record
+
+    monkeypatch.setattr(capture_command, "capture", recorder("lm"))
+    monkeypatch.setattr(capture_command, "capture_mp", recorder("mp"))
+    return seen
+
+
+@pytest.fixture
 def captured(monkeypatch, tmp_path):
     """The releases that the command captured; those in ``broken`` fail."""
     done, broken = [], set()
@@ -30,11 +47,16 @@ def captured(monkeypatch, tmp_path):
         done.append(str(release))
         return tmp_path / str(release)
 
+    def fake_mp(release, environment, *, root, progress):
+        return tmp_path / str(release) / "mp"
+
     corpus = SimpleNamespace(vectors={"format_key": [1, 2]}, transcripts=[1])
 
     monkeypatch.setattr(capture_command, "open_environment", lambda _: Environment())
     monkeypatch.setattr(capture_command, "capture", fake)
-    monkeypatch.setattr(capture_command, "load_corpus", lambda *_: corpus)
+    monkeypatch.setattr(capture_command, "capture_mp", fake_mp)
+    monkeypatch.setattr(capture_command, "load_corpus", lambda *_, **__: corpus)
+    monkeypatch.setattr(capture_command, "captured_mp_releases", lambda _: [Release.parse("0.5.6")])
     monkeypatch.setattr(capture_command, "offered_releases", lambda: [Release.parse(t) for t in ("0.5.4", "0.5.5", "0.5.6")])
     monkeypatch.setattr(capture_command, "missing_releases", lambda _: [Release.parse(t) for t in ("0.5.4", "0.5.5")])
     monkeypatch.setattr(capture_command, "captured_releases", lambda _: [Release.parse("0.5.6")])
@@ -91,7 +113,7 @@ def test_programs_are_told_which_release_was_captured_and_which_came_before_it(c
     assert ended.code == 0
     document = json.loads(ended.out)
     assert document["failed"] == []
-    assert [(one["release"], one["previous"], one["vectors"]) for one in document["captured"]] == [("0.5.5", "0.5.4", 2)]
+    assert [(one["release"], one["previous"], one["vectors"]) for one in document["captured"]] == [("0.5.5", "0.5.4", 4)]
 
 
 def test_programs_are_told_that_there_was_nothing_to_capture(command, captured, monkeypatch):
@@ -138,3 +160,35 @@ def test_a_first_release_that_cannot_be_prepared_does_not_stop_the_others(comman
     ended = command("capture", "0.5.4", "0.5.6", "--out", "corpus", "--format", "json")
     assert (ended.code, done) == (3, ["0.5.6"])
     assert [one["release"] for one in json.loads(ended.out)["failed"]] == ["0.5.4"]
+
+
+@pytest.mark.parametrize(
+    ("options", "expected"),
+    [
+        ([], [("0.5.6", "lm"), ("0.5.6", "mp")]),
+        (["--protocol", "all"], [("0.5.6", "lm"), ("0.5.6", "mp")]),
+        (["--protocol", "lm"], [("0.5.6", "lm")]),
+        (["--protocol", "mp"], [("0.5.6", "mp")]),
+    ],
+    ids=["default", "all", "lm", "mp"],
+)
+def test_both_wires_are_captured_unless_one_is_named(command, wires, options, expected):
+    assert command("capture", "0.5.6", "--out", "corpus", *options).code == 0
+    assert wires == expected
+
+
+def test_of_a_release_without_the_multiprocess_protocol_all_means_the_other_wire(command, wires):
+    assert command("capture", "0.3.9", "--out", "corpus").code == 0
+    assert wires == [("0.3.9", "lm")]
+
+
+def test_a_release_without_the_multiprocess_protocol_cannot_be_asked_for_it(command, wires):
+    ended = command("capture", "0.3.9", "--protocol", "mp", "--out", "corpus")
+    assert (ended.code, wires) == (2, [])
+    assert "lmcache 0.3.9 has no multiprocess protocol; it is there from 0.3.9.post1 on" in ended.err
+
+
+def test_all_goes_on_with_releases_of_which_one_wire_is_captured(command, wires, monkeypatch):
+    monkeypatch.setattr(capture_command, "captured_mp_releases", lambda _: [])
+    command("capture", "all", "--protocol", "mp", "--out", "corpus", "--jobs", "1")
+    assert wires == [("0.5.4", "mp"), ("0.5.5", "mp"), ("0.5.6", "mp")]

@@ -12,7 +12,27 @@ def test_the_corpus_of_this_tree_is_untouched(command):
     ended = command("verify")
     assert ended.code == 0
     assert ended.err == ""
-    assert len(ended.out.splitlines()) == len(captured_releases())
+    assert len(ended.out.splitlines()) == len(captured_releases()) + len(captured_releases(protocol="mp"))
+
+
+def test_an_edited_vector_of_the_multiprocess_protocol_is_named_with_its_line(command, corpus_copy):
+    path = corpus_copy / "0.5.6" / "mp" / "mp_encode_reply.jsonl"
+    lines = path.read_text().splitlines(keepends=True)
+    lines[0] = lines[0].replace("REGISTER", "UNREGISTER")
+    path.write_text("".join(lines))
+    ended = command("verify", "--corpus", str(corpus_copy))
+    assert ended.code == 2
+    assert f"0.5.6 mp: {path}:1:" in ended.err
+    assert "0.5.6: " in ended.out
+
+
+def test_a_corpus_of_the_multiprocess_protocol_alone_is_a_corpus(command, corpus_copy):
+    for path in (corpus_copy / "0.5.6").iterdir():
+        if path.is_file():
+            path.unlink()
+    ended = command("verify", "--corpus", str(corpus_copy))
+    assert (ended.code, ended.err) == (0, "")
+    assert ended.out.startswith("0.5.6 mp: ")
 
 
 def test_a_copy_is_as_good(command, corpus_copy):

@@ -1,0 +1,1 @@
+"""The multiprocess server of the real lmcache, and conversations with it."""
