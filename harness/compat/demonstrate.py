@@ -9,7 +9,7 @@ import urllib.error
 import urllib.request
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Final, Protocol
 
 from fixturegen.environment import open_environment
@@ -131,9 +131,8 @@ def demonstrate(result: Collisions, target: Target, runtime: str, progress: Call
     found: list[Demonstration] = []
     for server in dict.fromkeys(play.server for play in chosen):
         own = [play for play in chosen if play.server == server]
-        progress(
-            f"lmcache {server}: {count(len(own), 'demonstration')} against {'the real server' if target == 'live' else 'the mock'}"
-        )
+        what = "the real server" if target == "live" else "the mock"
+        progress(f"lmcache {server}: {count(len(own), 'demonstration')} against {what}")
         try:
             with opener(Release.parse(server)) as running:
                 for number, play in enumerate(own):
