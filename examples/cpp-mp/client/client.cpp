@@ -78,14 +78,6 @@ Bytes Client::send(const Operation& operation, const std::vector<Value>& payload
     return uid;
 }
 
-// For a request whose answer changes nothing any more. Where there is no connection there is no server that waits for it.
-void Client::send_and_forget(const Operation& operation, const std::vector<Value>& payloads) {
-    try {
-        send(operation, payloads, Clock::now());
-    } catch (const Failure&) {
-    }
-}
-
 Value Client::ask(const Operation& operation, const std::vector<Value>& payloads, Deadline until) {
     return answer_to(send(operation, payloads, until), operation, until);
 }
@@ -95,6 +87,8 @@ Value Client::answer_to(const Bytes& uid, const Operation& operation, Deadline u
         // The answer to a request that was given up, or to none at all: whatever it says, it is not about this one.
         if (reply->front() != uid) continue;
         reply->erase(reply->begin());
+        // lmcache passes over what follows the result. No server sends it, though, and who knows what this one means by it.
+        if (reply->size() > 2) throw protocol_error("a reply to " + operation.name + " has " + std::to_string(reply->size() - 2) + " frames too many");
         return decode_reply(operation, *reply, release_);
     }
     throw timed_out("no reply to " + operation.name + " within " + std::to_string(timeout_.count()) + " ms");
@@ -284,6 +278,14 @@ std::vector<Bytes> Client::read_slots(const Value& response, const Registration&
     return read;
 }
 
+// Sends a commit for its effect alone. Its answer is waited for while there is time, and changes nothing.
+void Client::give_back(const Operation& commit, const std::vector<Value>& payloads, Deadline until) {
+    try {
+        ask(commit, payloads, until);
+    } catch (const Failure&) {
+    }
+}
+
 std::optional<std::vector<Bytes>> Client::retrieve(std::int64_t instance, const Key& key) {
     const Operation &prepare = operation("PREPARE_RETRIEVE"), &commit = operation("COMMIT_RETRIEVE");
     const Registration& registration = shared(instance);
@@ -303,8 +305,8 @@ std::optional<std::vector<Bytes>> Client::retrieve(std::int64_t instance, const 
         if (!*success->as<bool>()) return std::nullopt;
         chunks = read_slots(response, registration, range.chunks);
     } catch (const Failure&) {
-        // Whatever went wrong, the server may hold read locks until the commit: it is sent, and nobody waits for its answer.
-        if (sent) send_and_forget(commit, payloads);
+        // Whatever went wrong, the server may hold read locks until the commit.
+        if (sent) give_back(commit, payloads, until);
         throw;
     }
     if (!result<bool>(ask(commit, payloads, until), "the answer to COMMIT_RETRIEVE")) throw protocol_error("the server did not end the retrieve");

@@ -80,7 +80,6 @@ class Client {
     const Operation& operation(std::string_view name) const;
     const Operation& either(std::string_view name, std::string_view earlier) const;
     Bytes send(const Operation& operation, const std::vector<Value>& payloads, Deadline until);
-    void send_and_forget(const Operation& operation, const std::vector<Value>& payloads);
     Value answer_to(const Bytes& uid, const Operation& operation, Deadline until);
     Value ask(const Operation& operation, const std::vector<Value>& payloads, Deadline until);
     Value ask(std::string_view name, const std::vector<Value>& payloads, Deadline until);
@@ -90,6 +89,7 @@ class Client {
     std::optional<Value> record_for_all_ranks(const Key& key, Deadline until);
     const Registration& shared(std::int64_t instance) const;
     std::vector<std::int64_t> slots(const Value& response, const Registration& registration) const;
+    void give_back(const Operation& commit, const std::vector<Value>& payloads, Deadline until);
     std::vector<Bytes> read_slots(const Value& response, const Registration& registration, std::int64_t chunks) const;
 
     Release release_;
