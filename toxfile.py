@@ -1,7 +1,8 @@
 """Environments of tox for the real lmcache, one for every captured release and one for all.
 
-``live-RELEASE`` runs the matrix of the reference client with real servers, ``lmcache-RELEASE`` and ``lmcache-mp-RELEASE``
-those of lmcache's own clients, against the lists of what they are known to fail.
+``live-RELEASE`` runs the matrix of the reference client with real servers, ``live-mp-RELEASE`` that of the reference client of
+the multiprocess server's wire with real multiprocess servers, ``lmcache-RELEASE`` and ``lmcache-mp-RELEASE`` those of lmcache's
+own clients, against the lists of what they are known to fail.
 """
 
 from __future__ import annotations
@@ -21,6 +22,12 @@ CAPTURED = sorted((path.parent.name for path in CORPUS.glob("*/manifest.json")),
 CHOICES = {f"live-{releases}": releases for releases in ("all", *CAPTURED)}
 """Name of an environment to what ``--lmcache`` takes."""
 WITH_MP = [release for release in CAPTURED if (CORPUS / release / "mp" / "manifest.json").is_file()]
+WITH_MP_SERVER = [release for release in WITH_MP if Version(release) >= Version("0.3.10")]
+"""0.3.9.post1 and 0.3.9.post2 have the messages and no server."""
+MP_CHOICES = {
+    f"live-mp-{name}": ",".join(some) for name, some in (("all", WITH_MP_SERVER), *((one, [one]) for one in WITH_MP_SERVER))
+}
+"""The same for multiprocess servers."""
 CLIENTS = {
     f"{kind}-{name}": (kind, releases)
     for kind, captured in (("lmcache", CAPTURED), ("lmcache-mp", WITH_MP))
@@ -32,7 +39,7 @@ CLIENTS = {
 @impl
 def tox_extend_envs() -> Iterable[str]:
     """Their names; ``tox.ini`` has no list of them."""
-    return (*CHOICES, *CLIENTS)
+    return (*CHOICES, *MP_CHOICES, *CLIENTS)
 
 
 @impl
@@ -46,7 +53,18 @@ def tox_add_core_config(core_conf: Any, state: Any) -> None:
             set_env={"LMCONFORM_LIVE": releases},
         )
         state.conf.memory_seed_loaders[name].append(loader)
+<<<<<<< HEAD
     for name, (kind, releases) in CLIENTS.items():
+=======
+    for name, releases in MP_CHOICES.items():
+        loader = MemoryLoader(
+            base=["live-mp", "testenv"],
+            description=f"the matrix of reference-mp against the real multiprocess server: lmcache {releases}",
+            set_env={"LMCONFORM_LIVE": releases},
+        )
+        state.conf.memory_seed_loaders[name].append(loader)
+    for name, clients in CLIENTS.items():
+>>>>>>> b6d1b4964d6821bdc50ff42e07fd11c531d81682
         loader = MemoryLoader(
             base=["lmcache", "testenv"],
             description=f"the matrix of lmcache's own client, {kind}: {', '.join(releases)}",
@@ -57,13 +75,14 @@ def tox_add_core_config(core_conf: Any, state: Any) -> None:
 
 def _judge(kind: str, release: str) -> str:
     folder = ROOT / ".tox" / "results" / f"{kind}-{release}"
+    has_server = kind == "lmcache" or release in WITH_MP_SERVER
     words = [
         "--client",
         f"{kind}:{release}",
         "--lmcache",
         release,
         "--target",
-        "fixtures,mock,live",
+        "fixtures,mock,live" if has_server else "fixtures,mock",
         "--expectations",
         kind,
     ]

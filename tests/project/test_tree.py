@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from fixturegen.corpus import captured_releases
+from wire.release import Release
 
 ROOT = Path(__file__).resolve().parents[2]
 LINES = 500
@@ -65,6 +66,9 @@ def test_names_of_test_modules_are_unique():
     assert sorted(names) == sorted(set(names))
 
 
+WITH_MP_SERVER = [release for release in captured_releases(protocol="mp") if release >= Release.parse("0.3.10")]
+
+
 @pytest.fixture(scope="module")
 def environments():
     """Environments of tox and the commands that each would run."""
@@ -80,6 +84,8 @@ def test_tox_has_an_environment_with_the_live_server_of_each_captured_release_an
     assert [name for name in environments if name.startswith("live-")] == [
         "live-all",
         *(f"live-{release}" for release in captured_releases()),
+        "live-mp-all",
+        *(f"live-mp-{release}" for release in WITH_MP_SERVER),
     ]
 
 
@@ -87,6 +93,13 @@ def test_a_live_environment_of_tox_runs_its_release_and_no_other(environments):
     for release in ["all", *map(str, captured_releases())]:
         words = shlex.split(environments[f"live-{release}"])
         assert words[:4] == [str(ROOT / "lmconform"), "run", "--lmcache", release]
+        assert words[words.index("--target") + 1] == "fixtures,mock,live"
+
+
+def test_a_live_environment_of_tox_for_multiprocess_servers_runs_its_release_with_the_client_of_that_wire(environments):
+    for name, releases in [("all", ",".join(map(str, WITH_MP_SERVER))), *((str(one), str(one)) for one in WITH_MP_SERVER)]:
+        words = shlex.split(environments[f"live-mp-{name}"])
+        assert words[:6] == [str(ROOT / "lmconform"), "run", "--client", "reference-mp", "--lmcache", releases]
         assert words[words.index("--target") + 1] == "fixtures,mock,live"
 
 

@@ -16,6 +16,16 @@ from wire.mp.values import Value, from_json, typed
 from wire.release import Release
 
 
+def require_tokens(tokens: Sequence[int]) -> None:
+    """Refuse what cannot be hashed.
+
+    Raises:
+        ClientError: a token is no unsigned number of 32 bits.
+    """
+    if tokens and not 0 <= min(tokens) <= max(tokens) < 1 << 32:
+        raise ClientError("refused", "a token is no unsigned number of 32 bits")
+
+
 @dataclass(frozen=True)
 class Range:
     """The whole chunks that an mp key means."""
@@ -45,8 +55,19 @@ class MpCodec:
         """The result in the frames of a reply, behind the uid."""
         return decode_reply(table, name, frames)
 
-    def object_keys(self, key: Mapping[str, Any], chunk_size: int, *, group: int, lookup: bool) -> list[ObjectKey]:
-        """The objects that a key record means."""
+    def object_keys(
+        self, release: Release, key: Mapping[str, Any], chunk_size: int, *, group: int, lookup: bool
+    ) -> list[ObjectKey]:
+        """The objects that a key record means.
+
+        Raises:
+            ClientError: lmcache of the release makes no objects of it.
+        """
+        require_tokens(key["token_ids"])
+        if not lookup and (key["start"] % chunk_size or key["end"] % chunk_size):
+            raise ClientError("refused", f"[{key['start']}, {key['end']}) is not made of whole chunks of {chunk_size} tokens")
+        if SALTS[release] and "@" in key["model_name"]:
+            raise ClientError("refused", f"the model name {key['model_name']!r:.60} has the separator of object names, '@'")
         return object_keys(key, chunk_size, group=group, from_start=lookup)
 
     def object_key_text(self, release: Release, key: ObjectKey) -> str:
@@ -68,8 +89,13 @@ class MpCodec:
         return Range(start, whole, (whole - start) // chunk_size)
 
     def tokens(self, key: Mapping[str, Any]) -> list[int]:
-        """The tokens of an mp key."""
+        """The tokens of an mp key.
+
+        Raises:
+            ClientError: one is no unsigned number of 32 bits, so that it cannot be hashed.
+        """
         found: list[int] = from_json(key["tokens"])
+        require_tokens(found)
         return found
 
     def key_record(self, release: Release, key: Mapping[str, Any], cut: Range, worker_id: int | None) -> Value:

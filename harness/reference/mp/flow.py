@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from harness.client import ClientError, MissError, UnsupportedError
 from harness.reference.mp.codec import Range
-from harness.reference.mp.errors import NotSentError, unwritable
+from harness.reference.mp.errors import NotSentError, require_operation, unwritable
 from harness.reference.mp.layouts import Layout, indices_of, slots_of
 from harness.reference.mp.link import MpLink, Registered
 from harness.reference.mp.pool import Pool
@@ -58,6 +58,7 @@ class MpFlow:
 
     def store(self, link: MpLink, instance_id: int, key: Mapping[str, Any], chunks: Sequence[bytes], until: float) -> bool:
         """Store the whole chunks of a range; what the server says of it."""
+        require_operation(link.table, "PREPARE_STORE")
         worker = link.worker(instance_id)
         size = link.chunk_size(until)
         cut = link.codec.whole_chunks(key, size)
@@ -121,6 +122,7 @@ class MpFlow:
         Raises:
             MissError: the server does not have all of them, or no lookup holds them.
         """
+        require_operation(link.table, "PREPARE_RETRIEVE")
         worker = link.worker(instance_id)
         size = link.chunk_size(until)
         cut = link.codec.whole_chunks(key, size)
@@ -166,6 +168,7 @@ class MpFlow:
 
     def free_locks(self, link: MpLink, key: Mapping[str, Any], tp_size: int, until: float) -> None:
         """Give back what a lookup locked."""
+        require_operation(link.table, "FREE_LOOKUP_LOCKS")
         cut = link.codec.whole_chunks(key, link.chunk_size(until))
         if cut.chunks:
             link.request("FREE_LOOKUP_LOCKS", [self.record(link, key, cut, self.worker_of_lookup(key)), tp_size], until)

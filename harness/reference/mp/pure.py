@@ -48,7 +48,7 @@ class MpPureOperations:
         """The objects that a key record means."""
         table = table_of(release)
         with unwritable():
-            found = self.codec.object_keys(from_json(key), chunk_size, group=group, lookup=lookup)
+            found = self.codec.object_keys(table.release, from_json(key), chunk_size, group=group, lookup=lookup)
             names = [self.codec.object_key_text(table.release, each) for each in found]
         return {"keys": [to_json(vars(each)) for each in found], "names": names}
 
