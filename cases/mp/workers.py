@@ -61,7 +61,7 @@ class Request:
 
 def request(keys: MpKeys, tokens: Sequence[int], **more: Any) -> Request:
     """A request with an id of its own, for the model of a test."""
-    return Request(keys, keys.model, tokens, id=keys.request_id(), **more)
+    return Request(keys, more.pop("model", keys.model), tokens, id=keys.request_id(), **more)
 
 
 def some_tokens(chunks: int, seed: int = 1) -> list[int]:
