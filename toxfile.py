@@ -53,9 +53,6 @@ def tox_add_core_config(core_conf: Any, state: Any) -> None:
             set_env={"LMCONFORM_LIVE": releases},
         )
         state.conf.memory_seed_loaders[name].append(loader)
-<<<<<<< HEAD
-    for name, (kind, releases) in CLIENTS.items():
-=======
     for name, releases in MP_CHOICES.items():
         loader = MemoryLoader(
             base=["live-mp", "testenv"],
@@ -63,8 +60,7 @@ def tox_add_core_config(core_conf: Any, state: Any) -> None:
             set_env={"LMCONFORM_LIVE": releases},
         )
         state.conf.memory_seed_loaders[name].append(loader)
-    for name, clients in CLIENTS.items():
->>>>>>> b6d1b4964d6821bdc50ff42e07fd11c531d81682
+    for name, (kind, releases) in CLIENTS.items():
         loader = MemoryLoader(
             base=["lmcache", "testenv"],
             description=f"the matrix of lmcache's own client, {kind}: {', '.join(releases)}",
