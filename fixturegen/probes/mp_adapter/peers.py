@@ -26,8 +26,8 @@ class Absent(Exception):
     """The release does not have the operation."""
 
 
-LEAVING = 0.5
-"""Seconds that closing waits until ZeroMQ has let go of its threads and descriptors; with a request that no server took, never."""
+LEAVING = 0.1
+"""Seconds that closing waits until ZeroMQ has let go of its descriptors, which it does not while a request is left unsent."""
 
 
 class Peer:
