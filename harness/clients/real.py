@@ -5,7 +5,8 @@ from __future__ import annotations
 import functools
 from collections.abc import Mapping, Sequence
 
-from fixturegen.corpus import Protocol, captured_releases
+from fixturegen.corpus import captured_releases
+from fixturegen.manifest import Protocol
 from harness.client import ClientUnavailable
 from wire.errors import WireError
 from wire.release import Release
