@@ -102,7 +102,8 @@ class MpServer:
     def restart(self, *, forget: bool = True) -> None:
         """Stop and start on the same port. The journal and the counts of the plan go on.
 
-        With ``forget``, registrations, sessions and objects are lost and the pool has another name, as after a real restart.
+        With ``forget``, registrations, sessions and objects are lost, and the name of the pool stands for new memory, as after
+        the restart of a real server whose pool has a name in its configuration.
         Nothing happens where it does not run.
         """
         with self._life:
@@ -112,8 +113,9 @@ class MpServer:
             address = thread.address
             thread.stop()
             if forget and self._engine is not None:
+                name = self._engine.store.pool.name
                 self._engine.close()
-                self._engine = self._new_engine()
+                self._engine = self._new_engine(name)
             self._thread = self._listen(address)
         self._on_restart(self)
 
@@ -122,9 +124,10 @@ class MpServer:
         self._restarting = threading.Thread(target=self.restart, name=f"mock-mp-{self.release}-restart", daemon=True)
         self._restarting.start()
 
-    def _new_engine(self) -> Engine:
+    def _new_engine(self, name: str = "") -> Engine:
         shared = self._shared and self._mode != "lmcache_driven" and behaviour.SHARED_POOL[self.release]
-        return Engine(self.release, chunk_size=self.chunk_size, pool=Pool(self._pool_size, shared=shared), mode=self._mode)
+        pool = Pool(self._pool_size, shared=shared, name=name)
+        return Engine(self.release, chunk_size=self.chunk_size, pool=pool, mode=self._mode)
 
     def _listen(self, address: tuple[str, int]) -> MessageThread:
         assert self._context is not None

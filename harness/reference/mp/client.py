@@ -18,7 +18,6 @@ from wire.mp.operations import FIRST_RELEASE
 from wire.release import KNOWN_RELEASES, Release
 
 Answer = dict[str, Any]
-_ABSENT = frozenset({"mp_encode_registration"})
 
 
 class ReferenceMpClient(MpPureOperations):
@@ -40,7 +39,7 @@ class ReferenceMpClient(MpPureOperations):
             "name": self.name,
             "version": "1",
             "language": f"Python {platform.python_version()}",
-            "operations": [name for name in MP_OPERATIONS if name not in _ABSENT],
+            "operations": list(MP_OPERATIONS),
             "releases": [text for text in KNOWN_RELEASES if Release.parse(text) >= FIRST_RELEASE],
             "concurrent": True,
         }

@@ -52,6 +52,14 @@ class MpPureOperations:
             names = [self.codec.object_key_text(table.release, each) for each in found]
         return {"keys": [to_json(vars(each)) for each in found], "names": names}
 
+    def mp_encode_registration(
+        self, *, release: str, wrapper: str, fields: Mapping[str, Any], size: str | None = None, **_: Any
+    ) -> Answer:
+        """The data of a KV tensor wrapper."""
+        table = table_of(release)
+        with unwritable():
+            return {"bytes": self.codec.encode_registration(table.release, wrapper, fields, size)}
+
 
 def _frames(frames: Sequence[bytes]) -> Answer:
     return {"frames": [{"hex": frame.hex()} for frame in frames]}
