@@ -42,12 +42,15 @@ def test_decode(client: Subject, judge: Judge, vector: Vector) -> None:
     got = client.ok("mp_decode_request", **vector.args)
     judge.same_members(vector.answer, got, what="the decoded request", source=vector)
 
+
 def outside_of_tensors(vector: Vector) -> bool:
     """Vectors that are refused for something else than what is inside of an extension, which a decoder hands on as it is."""
     return "tensor-extension" not in vector.id
 
 
-@case("MP-REQ-006", needs=("mp_decode_request",), releases=FROM_THE_FIRST, variants=refused("mp_decode_request", outside_of_tensors))
+@case(
+    "MP-REQ-006", needs=("mp_decode_request",), releases=FROM_THE_FIRST, variants=refused("mp_decode_request", outside_of_tensors)
+)
 def test_decode_refused(client: Subject, judge: Judge, vector: Vector) -> None:
     """A client does not read a request that lmcache refuses."""
     answer = client.call("mp_decode_request", **vector.args)
