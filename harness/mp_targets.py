@@ -152,7 +152,7 @@ def mock_mp_server(release: Release, *, shared_memory: bool = True, mode: str = 
         yield MpTarget(release, found, port, mock)
 
 
-def answers_noop(release: Release, host: str, port: int, seconds: float = ANSWER_TIMEOUT) -> bool:
+def answers_noop(release: Release, host: str, port: int) -> bool:
     """Whether the server at an address answers a NOOP in time; its health page says nothing about that."""
     import zmq
 
@@ -163,7 +163,7 @@ def answers_noop(release: Release, host: str, port: int, seconds: float = ANSWER
     try:
         socket.connect(f"tcp://{host}:{port}")
         socket.send_multipart([b"\x00", *encode_request(table, "NOOP", [])])
-        if not socket.poll(int(seconds * 1000)):
+        if not socket.poll(int(ANSWER_TIMEOUT * 1000)):
             return False
         return decode_reply(table, "NOOP", socket.recv_multipart()[1:]) is not None
     except (zmq.ZMQError, WireError):
