@@ -6,13 +6,17 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
-from fixturegen.corpus import TRANSCRIPTS, captured_releases, load_corpus, write_corpus
+from fixturegen.corpus import TRANSCRIPTS, write_corpus
 from fixturegen.environment import PinnedEnvironment
 from fixturegen.errors import CaptureError
 from fixturegen.inputs import Question
 from fixturegen.inputs.mp import STEPS, step
 from fixturegen.manifest import Manifest
-from fixturegen.vector import Transcript, Vector
+from fixturegen.mp.launch import NEEDS_SHIM, NO_DATA_PATH, NO_SERVER
+from fixturegen.mp.recording import record_all, require_again
+from fixturegen.mp.scenarios import scenarios
+from fixturegen.mp.transcript import MpTranscript
+from fixturegen.vector import Vector
 from wire.release import Release
 
 PROBE_TIMEOUT: Final = 300.0
@@ -22,6 +26,12 @@ PLAYED: Final = (
 )
 """What stands in for a part of lmcache or of ZeroMQ in every capture of this protocol; the rest is as the wheel has it."""
 
+SHIM: Final = (
+    "cupy, lmcache.c_ops (in the server, which is talked to)",
+    "torch.cuda.init, synchronize, empty_cache and cudart (in the server, which is talked to)",
+)
+"""What does nothing in servers that ask for CUDA at their start."""
+
 Progress = Callable[[str], None]
 
 
@@ -30,12 +40,12 @@ def capture_mp(
     environment: PinnedEnvironment,
     *,
     root: Path | None = None,
-    transcripts: Sequence[Transcript] | None = None,
+    transcripts: Sequence[MpTranscript] | None = None,
     progress: Progress = lambda _: None,
 ) -> Path:
     """Capture a release into ``<root>/<release>/mp/`` and return that folder.
 
-    ``transcripts`` are conversations with the real server; None keeps those that the folder has.
+    ``transcripts`` are conversations with the real server; None holds them anew, twice.
 
     Raises:
         EnvironmentUnavailable: the real lmcache cannot be run.
@@ -60,21 +70,49 @@ def capture_mp(
         wheel=wheel.name,
         wheel_sha256=wheel.sha256,
         vllm={},
-        stubs=list(PLAYED),
+        stubs=stand_ins(release),
         byte_order=found.pop("byte_order"),
         files={},
         volatile={},
-        unavailable=_unavailable(asked, outcomes),
+        unavailable={**_unavailable(asked, outcomes), **not_held(release)},
         environment={"runtime": environment.runtime, **found},
         protocol="mp",
     )
     lines: dict[str, list[Mapping[str, Any]]] = {}
     for vector in vectors:
         lines.setdefault(f"{vector.op}.jsonl", []).append(vector.to_json())
-    kept = _recorded(release, root) if transcripts is None else transcripts
-    if kept:
-        lines[TRANSCRIPTS] = [transcript.to_json() for transcript in kept]
+    held = conversations(release, environment, progress) if transcripts is None else transcripts
+    if held:
+        lines[TRANSCRIPTS] = [transcript.to_json() for transcript in held]
     return write_corpus(manifest, lines, root)
+
+
+def conversations(release: Release, environment: PinnedEnvironment, progress: Progress = lambda _: None) -> list[MpTranscript]:
+    """Every conversation with the real server of a release, held twice.
+
+    Raises:
+        EnvironmentUnavailable: the server does not start.
+        CaptureError: the two differ.
+    """
+    scripts = scenarios(release, environment)
+    if not scripts:
+        return []
+    progress(f"{release}: talking to the multiprocess server")
+    held = record_all(release, environment, scripts)
+    progress(f"{release}: talking to the multiprocess server again")
+    require_again(release, environment, held)
+    return held
+
+
+def stand_ins(release: Release) -> list[str]:
+    """What stands in for parts of lmcache or of what it imports."""
+    return [*PLAYED, *(SHIM if NEEDS_SHIM[release] else ())]
+
+
+def not_held(release: Release) -> dict[str, str]:
+    """Conversations that cannot be held with the server of a release, and why."""
+    reasons = {"transcripts": NO_SERVER[release], "transcripts of the data path": NO_DATA_PATH[release]}
+    return {name: reason for name, reason in reasons.items() if reason is not None}
 
 
 def _ask(release: Release, environment: PinnedEnvironment, questions: Sequence[Question]) -> dict[str, Any]:
@@ -123,9 +161,3 @@ def _unavailable(asked: Sequence[Question], outcomes: Mapping[str, Mapping[str, 
         if reason is not None:
             found.setdefault(question.op, reason)
     return found
-
-
-def _recorded(release: Release, root: Path | None) -> Sequence[Transcript]:
-    if release not in captured_releases(root, protocol="mp"):
-        return ()
-    return load_corpus(release, root, protocol="mp").transcripts

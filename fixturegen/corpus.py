@@ -20,6 +20,7 @@ from typing import Any
 
 from fixturegen.errors import CorpusError
 from fixturegen.manifest import MANIFEST_NAME, FileEntry, Manifest, Protocol
+from fixturegen.mp.transcript import MpTranscript
 from fixturegen.vector import Transcript, Vector, content_hash
 from wire.errors import UnknownReleaseError
 from wire.release import Release
@@ -47,7 +48,10 @@ class Corpus:
     manifest: Manifest
     vectors: Mapping[str, Sequence[Vector]]
     """Operation to its vectors, in file order."""
-    transcripts: Sequence[Transcript]
+    transcripts: Sequence[Transcript] = ()
+    """Conversations with the ``lm://`` server, where this is its protocol."""
+    mp_transcripts: Sequence[MpTranscript] = ()
+    """Conversations with the multiprocess server, where this is its protocol."""
 
     @property
     def release(self) -> Release:
@@ -66,7 +70,7 @@ class Corpus:
                     return vector
         raise CorpusError(f"the corpus of lmcache {self.manifest.release} has no vector {vector_id!r}")
 
-    def provenance(self, vector: Vector | Transcript) -> str:
+    def provenance(self, vector: Vector | Transcript | MpTranscript) -> str:
         """One line that says where an expected value comes from."""
         servers = {"lm": "lmcache.v1.server", "mp": "lmcache.v1.multiprocess"}
         source = vector.source if isinstance(vector, Vector) else servers[self.manifest.protocol]
@@ -123,6 +127,7 @@ def load_corpus(release: Release, root: Path | None = None, *, every_line: bool 
         raise CorpusError(f"{directory}: {', '.join(extra)} is not in the manifest; remove it or capture again")
     vectors: dict[str, list[Vector]] = {}
     transcripts: list[Transcript] = []
+    mp_transcripts: list[MpTranscript] = []
     seen: set[str] = set()
     for name, entry in manifest.files.items():
         for where, line in _checked_lines(directory / name, entry, every_line=every_line):
@@ -130,13 +135,15 @@ def load_corpus(release: Release, root: Path | None = None, *, every_line: bool 
                 raise CorpusError(f"{where}: a second entry with id {line['id']!r}")
             seen.add(line["id"])
             try:
-                if name == TRANSCRIPTS:
+                if name == TRANSCRIPTS and protocol == "mp":
+                    mp_transcripts.append(MpTranscript.from_json(line))
+                elif name == TRANSCRIPTS:
                     transcripts.append(Transcript.from_json(line))
                 else:
                     vectors.setdefault(line["op"], []).append(Vector.from_json(line))
             except _NO_LINE as error:
                 raise _no_line(where, error) from None
-    return Corpus(directory, manifest, vectors, transcripts)
+    return Corpus(directory, manifest, vectors, transcripts, mp_transcripts)
 
 
 def corpus_fingerprint(releases: Sequence[Release], protocols: Sequence[Protocol] = ("lm",)) -> str:

@@ -12,7 +12,9 @@ Mode = Literal["engine", "lmcache", "auto"]
 
 MODES: Final[tuple[Mode, ...]] = ("engine", "lmcache", "auto")
 
-NEEDS_SHIM: Final = RangeTable("servers that ask for CUDA at their start", ("0.3.10", True), ("0.4.6", False))
+NEEDS_SHIM: Final = RangeTable(
+    "servers that ask for CUDA at their start", ("0.3.9.post1", False), ("0.3.10", True), ("0.4.6", False)
+)
 """Such a server is started by ``probes/mp_server.py``; its control plane works, and nothing that moves KV data."""
 
 NO_SERVER: Final = RangeTable[str | None](

@@ -195,7 +195,12 @@ def _captured(release: Release, protocol: Protocol, environment: PinnedEnvironme
     else:
         folder = capture_mp(release, environment, root=out, progress=console.print)
         corpus = load_corpus(release, out or corpus_root(), protocol="mp")
-    return Ended(release, folder, sum(len(found) for found in corpus.vectors.values()), len(corpus.transcripts))
+    return Ended(
+        release,
+        folder,
+        sum(len(found) for found in corpus.vectors.values()),
+        len(corpus.transcripts) + len(corpus.mp_transcripts),
+    )
 
 
 def _document(ended: Sequence[Ended], out: Path | None) -> str:
