@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
+from fixturegen.vector import Vector
 from harness.judge import Judge
 from wire.mp.operations import Operation, OperationTable, UnknownOperationError
 from wire.mp.types import Type
@@ -23,6 +24,16 @@ def raw_frames(frames: Sequence[Mapping[str, str]]) -> list[bytes]:
 def json_frames(frames: Sequence[bytes]) -> list[dict[str, str]]:
     """The inverse of :func:`raw_frames`."""
     return [{"hex": frame.hex()} for frame in frames]
+
+
+def meant_as_written(vector: Vector) -> bool:
+    """Vectors of a request whose numbers and booleans are of the type that the operation takes.
+
+    Python converts others, such as true for 1; a client may do so or refuse them.
+    """
+    frames = raw_frames(vector.answer["frames"])[1:]
+    pairs = zip(vector.args["payloads"], frames, strict=False)
+    return all(isinstance(unpack(frame), bool) == isinstance(payload, bool) for payload, frame in pairs)
 
 
 def request_in_words(judge: Judge, table: OperationTable, operation: Operation, frames: Sequence[bytes]) -> dict[str, Any]:

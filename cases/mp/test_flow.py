@@ -118,7 +118,8 @@ def test_register(client: Subject, judge: Judge, mp_server: MpTarget, mp_table: 
         name = "REGISTER_KV_CACHE_NON_GPU_CONTEXT"
     about = mp_keys.context(world_size=2)
     fields = {"instance_id": INSTANCE, **{name: value for name, value in about.items() if name != "dtype"}}
-    due = Wanted(name, [{**fields, "dtype_str": about["dtype"]}])
+    # lmcache's own worker sends the tokens of a chunk here, and a server does without.
+    due = Wanted(name, [{**fields, "dtype_str": about["dtype"], "num_physical_slots": ANY}])
     for _ in range(2):
         client.ok("mp_register", connection=connection, instance_id=INSTANCE, context=about)
     watch.sent(due, due)
@@ -200,7 +201,10 @@ def test_retrieve(client: Subject, judge: Judge, mp_server: MpTarget, mp_table: 
 @case(*FRAMES, *KEYS, "MP-LOCK-002", targets=MOCK, needs=("connect", "mp_free_locks"), releases="0.4.1 and later")
 def test_free_locks(client: Subject, judge: Judge, mp_server: MpTarget, mp_table: OperationTable, mp_keys: MpKeys) -> None:
     """A free is a FREE_LOOKUP_LOCKS for all ranks, with the salt and the readers of the lookup."""
-    connection = client.connect(mp_server)
+    if "PREPARE_STORE" in mp_table:
+        connection = worker(client, judge, mp_server, mp_keys, world_size=2).connection
+    else:
+        connection = client.connect(mp_server)
     wanted = request(mp_keys, [*some_tokens(2), 5], world_size=2, salt=salt_of(mp_table.release), readers=3)
     watch = Watch(judge, mp_server, mp_table)
     client.ok("mp_free_locks", connection=connection, key=wanted.key(1), tp_size=2)

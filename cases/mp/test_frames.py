@@ -1,13 +1,18 @@
 """Frames byte for byte: whoever writes them as lmcache does can be compared and replayed."""
 
-from cases.mp.messages import FROM_THE_FIRST, raw_frames
+from cases.mp.messages import FROM_THE_FIRST, meant_as_written, raw_frames
 from fixturegen.vector import Vector
 from harness.case import answered, case
 from harness.judge import Judge
 from harness.subject import Subject
 
 
-@case("MP-FRAME-003", needs=("mp_encode_request",), releases=FROM_THE_FIRST, variants=answered("mp_encode_request"))
+@case(
+    "MP-FRAME-003",
+    needs=("mp_encode_request",),
+    releases=FROM_THE_FIRST,
+    variants=answered("mp_encode_request", meant_as_written),
+)
 def test_request(client: Subject, judge: Judge, vector: Vector) -> None:
     """A request has the bytes of lmcache's own, frame by frame."""
     got = raw_frames(client.ok("mp_encode_request", **vector.args)["frames"])

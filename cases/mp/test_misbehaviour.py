@@ -93,7 +93,6 @@ def test_wrong_uid(client: Subject, judge: Judge, mp_server: MpTarget) -> None:
 
 BROKEN = (
     "wrong-operation:number=3",
-    "extra-frames:count=1",
     "missing-frames:keep=1",
     "missing-frames:keep=2",
     "garbage-result:bytes=c1",
@@ -117,6 +116,15 @@ def test_broken_reply(client: Subject, judge: Judge, mp_server: MpTarget, vector
     mp_server.misbehave(f"{fault}:operation=GET_CHUNK_SIZE{',' if rest else ''}{rest}")
     answer = client.call("mp_chunk_size", connection=connection)
     judge.not_ok("mp_chunk_size", answer, because="its reply is broken", kinds=("protocol", "timeout", "connection"))
+    in_order(client, judge, mp_server, connection)
+
+
+@case("MP-REPLY-003", "MP-CONN-002", targets=MOCK, needs=CONTROL, releases=FROM_CHUNK_SIZE, variants=parameters(1, 3))
+def test_extra_frames(client: Subject, judge: Judge, mp_server: MpTarget, vector: int) -> None:
+    """Frames behind the result are passed over or make the reply an error; they are neither the result nor the next reply."""
+    connection = client.connect(mp_server, timeout_ms=STALL_MS)
+    mp_server.misbehave(f"extra-frames:count={vector},operation=GET_CHUNK_SIZE")
+    right_or_error(judge, client.call("mp_chunk_size", connection=connection), "chunk_size", CHUNK)
     in_order(client, judge, mp_server, connection)
 
 

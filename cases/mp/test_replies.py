@@ -7,6 +7,13 @@ from harness.judge import Judge
 from harness.subject import Subject
 from wire.mp.operations import OperationTable
 
+LENIENT = ("one-frame-more", "operation-name", "result-nil")
+
+
+def as_servers_write(vector: Vector) -> bool:
+    """Vectors of replies that a server writes; lmcache also reads some with more frames or in other words, others need not."""
+    return not (vector.id.endswith(LENIENT) and "query-prefetch" not in vector.id) and "one-frame-more" not in vector.id
+
 
 @case("MP-REPLY-006", needs=("mp_encode_reply",), releases=FROM_THE_FIRST, variants=answered("mp_encode_reply"))
 def test_encode(client: Subject, judge: Judge, mp_table: OperationTable, vector: Vector) -> None:
@@ -18,7 +25,13 @@ def test_encode(client: Subject, judge: Judge, mp_table: OperationTable, vector:
     judge.same_value(expected, found, what=f"the reply to {operation.name}", source=vector)
 
 
-@case("MP-REPLY-004", "MP-REPLY-005", needs=("mp_decode_reply",), releases=FROM_THE_FIRST, variants=answered("mp_decode_reply"))
+@case(
+    "MP-REPLY-004",
+    "MP-REPLY-005",
+    needs=("mp_decode_reply",),
+    releases=FROM_THE_FIRST,
+    variants=answered("mp_decode_reply", as_servers_write),
+)
 def test_decode(client: Subject, judge: Judge, vector: Vector) -> None:
     """A client reads in a reply what lmcache reads in it, unknown members left out and missing ones filled in."""
     got = client.ok("mp_decode_reply", **vector.args)

@@ -70,9 +70,9 @@ def _aligned(length: int) -> int:
 
 
 class Pool:
-    """Memory of a fixed size. In shared memory it has a name, and :meth:`close` removes it."""
+    """Memory of a fixed size. In shared memory it has a name, its own or the one given, and :meth:`close` removes it."""
 
-    def __init__(self, size: int, *, shared: bool) -> None:
+    def __init__(self, size: int, *, shared: bool, name: str = "") -> None:
         self.size = size
         self.name = ""
         """The name for clients, without a slash; empty where it is not shared."""
@@ -81,7 +81,7 @@ class Pool:
             self._memory = mmap.mmap(-1, size)
             return
         sweep()
-        name = f"{PREFIX}{os.getpid()}-{secrets.token_hex(4)}"
+        name = name or f"{PREFIX}{os.getpid()}-{secrets.token_hex(4)}"
         descriptor = _posixshmem.shm_open(f"/{name}", os.O_CREAT | os.O_EXCL | os.O_RDWR, mode=0o600)
         try:
             self._leash = Leash(name)

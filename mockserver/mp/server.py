@@ -53,6 +53,8 @@ class MpServer:
         self.table = operation_table(self.release)
         self.chunk_size = chunk_size
         self.journal = journal if journal is not None else MpJournal()
+        self.restarts = 0
+        """How often it was restarted, by a fault or by :meth:`restart`."""
         self._host = host
         self._wanted_port = port
         self._allow_remote = allow_remote
@@ -102,7 +104,8 @@ class MpServer:
     def restart(self, *, forget: bool = True) -> None:
         """Stop and start on the same port. The journal and the counts of the plan go on.
 
-        With ``forget``, registrations, sessions and objects are lost and the pool has another name, as after a real restart.
+        With ``forget``, registrations, sessions and objects are lost, and the name of the pool stands for new memory, as after
+        the restart of a real server whose pool has a name in its configuration.
         Nothing happens where it does not run.
         """
         with self._life:
@@ -112,9 +115,11 @@ class MpServer:
             address = thread.address
             thread.stop()
             if forget and self._engine is not None:
+                name = self._engine.store.pool.name
                 self._engine.close()
-                self._engine = self._new_engine()
+                self._engine = self._new_engine(name)
             self._thread = self._listen(address)
+            self.restarts += 1
         self._on_restart(self)
 
     def _restart_soon(self) -> None:
@@ -122,13 +127,15 @@ class MpServer:
         self._restarting = threading.Thread(target=self.restart, name=f"mock-mp-{self.release}-restart", daemon=True)
         self._restarting.start()
 
-    def _new_engine(self) -> Engine:
+    def _new_engine(self, name: str = "") -> Engine:
         shared = self._shared and self._mode != "lmcache_driven" and behaviour.SHARED_POOL[self.release]
-        return Engine(self.release, chunk_size=self.chunk_size, pool=Pool(self._pool_size, shared=shared), mode=self._mode)
+        pool = Pool(self._pool_size, shared=shared, name=name)
+        return Engine(self.release, chunk_size=self.chunk_size, pool=pool, mode=self._mode)
 
     def _listen(self, address: tuple[str, int]) -> MessageThread:
         assert self._context is not None
         assert self._engine is not None
+        self.journal.revived()
         return MessageThread(
             self._context,
             address,
@@ -156,7 +163,8 @@ class MpServer:
         Raises:
             RuntimeError: the server does not run.
         """
-        thread = self._thread
+        with self._life:
+            thread = self._thread
         if thread is None:
             raise RuntimeError("the mock server does not run; use it in a with statement, or call start()")
         return thread.address
@@ -179,9 +187,11 @@ class MpServer:
         Raises:
             RuntimeError: the server does not run.
         """
-        if self._engine is None:
+        with self._life:
+            engine = self._engine
+        if engine is None:
             raise RuntimeError("the mock server does not run; use it in a with statement, or call start()")
-        return self._engine
+        return engine
 
     @property
     def store(self) -> ObjectStore:

@@ -170,6 +170,8 @@ def _walk(data: bytes, permitted: frozenset[tuple[str, str]]) -> tuple[Any, byte
             if opcode.name == "STOP":
                 return machine.value(), data[stream.tell() :]
             _INSTRUCTIONS.get(opcode.name, _Machine.refuse)(machine, opcode.name, argument)
+    except PickleRefused:
+        raise
     except (ValueError, TypeError, LookupError, struct.error, RecursionError, MemoryError) as error:
         raise PickleRefused(f"no pickle: {type(error).__name__}") from None
     raise PickleRefused("a pickle without an end, or with too many instructions")

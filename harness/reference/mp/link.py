@@ -13,6 +13,7 @@ from harness.reference.mp.errors import require_operation, unreadable, unwritabl
 from harness.reference.mp.layouts import Layout
 from harness.reference.mp.pool import Pool
 from wire.mp.operations import OperationTable
+from wire.mp.types import Optional
 from wire.mp.values import Value
 
 
@@ -50,7 +51,11 @@ class MpLink:
         frames = self.frames(name, payloads)
         reply = self.connection.ask(frames, until)
         with unreadable():
-            return self.codec.decode_reply(self.table, name, reply)
+            result = self.codec.decode_reply(self.table, name, reply)
+        due = self.table.named(name).result
+        if result is None and due is not None and not isinstance(due, Optional):
+            raise ClientError("protocol", f"the reply to {name} has no result, and {due} is due")
+        return result
 
     def tell(self, name: str, payloads: Sequence[Value]) -> None:
         """One request whose reply nobody waits for."""

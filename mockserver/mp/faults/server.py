@@ -30,7 +30,7 @@ class Die(MpFault):
 
 @dataclass(frozen=True, slots=True)
 class Restart(MpFault):
-    """Restart on the same port once the reply has left; registrations, sessions and objects are gone, the pool has a new name."""
+    """Restart on the same port once the reply has left; registrations, sessions and objects are gone, the pool is new."""
 
     reply: bool = True
     fault: ClassVar[str] = "restart"
