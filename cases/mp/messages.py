@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-from fixturegen.vector import Vector
+from harness.captures import Vector
 from harness.judge import Judge
 from wire.mp.operations import Operation, OperationTable, UnknownOperationError
 from wire.mp.types import Type
