@@ -70,13 +70,12 @@ def require_again(release: Release, environment: PinnedEnvironment, recorded: Se
         with environment.mp_server(release, launch) as server:
             for transcript in wanted:
                 difference = replay(server, transcript, abilities(server))
-                if difference is not None:
-                    raise CaptureError(
-                        f"the multiprocess server of lmcache {release} went differently in {transcript.id} in two runs: {difference}"
-                    )
+                problem = "" if difference is None else str(difference)
                 if server.alive() is transcript.fatal:
+                    problem = problem or "its message thread survived once, and once not"
+                if problem:
                     raise CaptureError(
-                        f"the multiprocess server of lmcache {release} survived {transcript.id} in one of two runs"
+                        f"the multiprocess server of lmcache {release} went differently in {transcript.id} in two runs: {problem}"
                     )
                 if transcript.fatal:
                     server.restart()
