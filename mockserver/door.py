@@ -128,6 +128,17 @@ def _port_in_use(error: OSError, where: tuple[str | int, ...]) -> OSError:
     )
 
 
+def loopback_address(host: str, *, allow_remote: bool) -> str:
+    """The numeric address of a host that nobody else reaches, unless that is allowed.
+
+    Raises:
+        RemoteHostError: other machines can reach it.
+        OSError: it has no address.
+    """
+    _, where = _resolve(host, 0, allow_remote=allow_remote)
+    return str(where[0])
+
+
 def _resolve(host: str, port: int, *, allow_remote: bool) -> tuple[socket.AddressFamily, tuple[str | int, ...]]:
     try:
         found = socket.getaddrinfo(host or None, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)

@@ -184,10 +184,16 @@ def record(peer: Peer, script: MpTranscript, abilities: Abilities | None = None)
 
 
 def replay(
-    peer: Peer, transcript: MpTranscript, abilities: Abilities | None = None, *, patience: float = REPLY_PATIENCE
+    peer: Peer,
+    transcript: MpTranscript,
+    abilities: Abilities | None = None,
+    *,
+    patience: float = REPLY_PATIENCE,
+    silence: float = REPLAYED_SILENCE,
 ) -> Difference | None:
     """Play a transcript and return the first step that went another way, or None.
 
+    So many seconds without a reply are ``silence``; a reply that comes later than that is a surplus one.
     ``status`` steps are passed over where nobody counts. Behind the last reply on a connection nothing more may come.
 
     Raises:
@@ -197,7 +203,7 @@ def replay(
         play = _Play(peer, abilities or Abilities(), stack)
         for index, step in enumerate(transcript.steps):
             if step.do in ("receive", "poll"):
-                found = _compared(play, index, step, patience)
+                found = _compared(play, index, step, patience, silence)
             elif step.do == "shm-read":
                 found = _equal(index, step.values["got"], play.read(step))
             elif step.do == "contains":
@@ -214,7 +220,7 @@ def replay(
             if found is not None:
                 return found
         for name in {step.connection for step in transcript.steps if step.connection is not None}:
-            surplus = _surplus(play, transcript, name)
+            surplus = _surplus(play, transcript, name, silence)
             if surplus is not None:
                 return surplus
     return None
@@ -252,9 +258,9 @@ def _recorded_reply(play: _Play, script: MpTranscript, step: MpStep) -> MpStep:
     return replace(step, values={**kept, "got": {"frames": got}})
 
 
-def _compared(play: _Play, index: int, step: MpStep, patience: float) -> Difference | None:
+def _compared(play: _Play, index: int, step: MpStep, patience: float, silence: float) -> Difference | None:
     expected = step.values["got"]
-    frames = play.receive(step, REPLAYED_SILENCE if "silence" in expected else patience)
+    frames = play.receive(step, silence if "silence" in expected else patience)
     if frames is None:
         return _equal(index, expected, {"silence": True})
     got = {"frames": [_literal(frame) for frame in frames]}
@@ -276,11 +282,11 @@ def _same(recorded: Json, frame: bytes, bound: Bound) -> bool:
         return False
 
 
-def _surplus(play: _Play, transcript: MpTranscript, name: str) -> Difference | None:
+def _surplus(play: _Play, transcript: MpTranscript, name: str, silence: float) -> Difference | None:
     last = max(index for index, step in enumerate(transcript.steps) if step.connection == name)
     if transcript.steps[last].do == "close":
         return None
-    frames = play.dealers.receive(name, REPLAYED_SILENCE)
+    frames = play.dealers.receive(name, silence)
     if frames is None:
         return None
     return Difference(last, {"silence": True}, {"frames": [_literal(frame) for frame in frames]})

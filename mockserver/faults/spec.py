@@ -10,9 +10,11 @@ import dataclasses
 import difflib
 import typing
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Any, Final
+from typing import Any, Final, Generic, TypeVar
 
+from mockserver.faults.action import Action
 from mockserver.faults.match import Match, Ordinals, read_ordinals
 from mockserver.faults.number import Number, read_number
 from mockserver.faults.place import Place, read_place
@@ -25,33 +27,64 @@ class FaultSpecError(ValueError):
     """The text of a fault is not understood."""
 
 
+M = TypeVar("M")
+A = TypeVar("A", bound=Action)
+
+
+@dataclass(frozen=True)
+class Grammar(Generic[M, A]):
+    """The faults that texts may name, and the keys that pick what meets them."""
+
+    faults: Mapping[str, type[A]]
+    match: type[M]
+    hints: Mapping[str, Any]
+    """The type of each key that picks."""
+    picks: Callable[[str], tuple[str, ...]]
+    """The keys that pick for one fault."""
+
+    def parse(self, text: str) -> tuple[M, A]:
+        """Read one fault.
+
+        Raises:
+            FaultSpecError: an unknown name or key, a value that does not fit, or one that is missing.
+        """
+        name, _, rest = text.strip().partition(":")
+        try:
+            kind = self.faults[name]
+        except KeyError:
+            known = ", ".join(self.faults)
+            raise FaultSpecError(f"no fault is called {name!r}{_guess(name, self.faults)}; there are {known}") from None
+        parameters = {field.name: field for field in dataclasses.fields(kind)}  # type: ignore[arg-type]  # actions are dataclasses
+        hints = {**typing.get_type_hints(kind), **self.hints}
+        values: dict[str, Any] = {}
+        criteria: dict[str, Any] = {}
+        for key, value in _pairs(text, rest):
+            if key in values or key in criteria:
+                raise FaultSpecError(f"{text!r}: {key} is given twice")
+            if key not in parameters and key not in self.hints:
+                words = (*parameters, *self.picks(name))
+                raise FaultSpecError(f"{text!r}: {name} takes no {key!r}{_guess(key, words)}; it takes {', '.join(words)}")
+            (values if key in parameters else criteria)[key] = _convert(text, key, value, hints[key])
+        missing = [key for key, field in parameters.items() if field.default is dataclasses.MISSING and key not in values]
+        if missing:
+            raise FaultSpecError(f"{text!r}: {name} needs {' and '.join(missing)}, for example {kind.example}")
+        try:
+            return self.match(**criteria), kind(**values)
+        except ValueError as error:
+            raise FaultSpecError(f"{text!r}: {error}") from None
+
+
 def parse(text: str) -> FaultRule:
     """Read one fault.
 
     Raises:
         FaultSpecError: an unknown name or key, a value that does not fit, or one that is missing.
     """
-    name, _, rest = text.strip().partition(":")
     try:
-        kind = FAULTS[name]
-    except KeyError:
-        raise FaultSpecError(f"no fault is called {name!r}{_guess(name, FAULTS)}; there are {', '.join(FAULTS)}") from None
-    parameters = {field.name: field for field in dataclasses.fields(kind)}  # type: ignore[arg-type]  # actions are dataclasses
-    hints = {**typing.get_type_hints(kind), **_MATCH_HINTS}
-    values: dict[str, Any] = {}
-    criteria: dict[str, Any] = {}
-    for key, value in _pairs(text, rest):
-        if key in values or key in criteria:
-            raise FaultSpecError(f"{text!r}: {key} is given twice")
-        if key not in parameters and key not in MATCH_KEYS:
-            known = (*parameters, *picks(name))
-            raise FaultSpecError(f"{text!r}: {name} takes no {key!r}{_guess(key, known)}; it takes {', '.join(known)}")
-        (values if key in parameters else criteria)[key] = _convert(text, key, value, hints[key])
-    missing = [key for key, field in parameters.items() if field.default is dataclasses.MISSING and key not in values]
-    if missing:
-        raise FaultSpecError(f"{text!r}: {name} needs {' and '.join(missing)}, for example {kind.example}")
-    try:
-        return FaultRule(match=Match(**criteria), action=kind(**values))
+        match, action = _GRAMMAR.parse(text)
+        return FaultRule(match=match, action=action)
+    except FaultSpecError:
+        raise
     except ValueError as error:
         raise FaultSpecError(f"{text!r}: {error}") from None
 
@@ -135,6 +168,9 @@ _READERS: Final[Mapping[Any, tuple[str, Callable[[str], object]]]] = MappingProx
 """How a value of each type is read, and what to say of one that cannot be."""
 _EXPLAINING: Final = (Place, tuple[Place, ...], Ordinals)
 """Types whose errors say more than that."""
+
+
+_GRAMMAR: Final[Grammar[Match, Action]] = Grammar(FAULTS, Match, _MATCH_HINTS, picks)
 
 
 def _guess(word: str, known: Iterable[str]) -> str:

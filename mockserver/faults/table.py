@@ -30,31 +30,31 @@ FAULTS: Final[Mapping[str, type[Action]]] = MappingProxyType(
 )
 
 
-def describe(name: str) -> str:
+def describe(name: str, faults: Mapping[str, type[Action]] | None = None) -> str:
     """The paragraph that says which event in the real world a fault stands for.
 
     Raises:
         KeyError: no fault has this name.
     """
-    return FAULTS[name].stands_for
+    return (faults or FAULTS)[name].stands_for
 
 
-def deed(name: str) -> str:
+def deed(name: str, faults: Mapping[str, type[Action]] | None = None) -> str:
     """What a fault does, on one line.
 
     Raises:
         KeyError: no fault has this name.
     """
-    return " ".join((inspect.getdoc(FAULTS[name]) or "").split())
+    return " ".join((inspect.getdoc((faults or FAULTS)[name]) or "").split())
 
 
-def form(name: str) -> str:
+def form(name: str, faults: Mapping[str, type[Action]] | None = None) -> str:
     """A fault with its parameters, those that can be left out in brackets: ``close-after:bytes=...[,reset=false]``.
 
     Raises:
         KeyError: no fault has this name.
     """
-    fields = dataclasses.fields(FAULTS[name])  # type: ignore[arg-type]  # actions are dataclasses
+    fields = dataclasses.fields((faults or FAULTS)[name])  # type: ignore[arg-type]  # actions are dataclasses
     needed = ",".join(f"{field.name}=..." for field in fields if field.default is dataclasses.MISSING)
     optional = [f"{field.name}={_shown(field.default)}" for field in fields if field.default is not dataclasses.MISSING]
     if needed:

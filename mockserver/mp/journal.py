@@ -1,0 +1,188 @@
+"""What happened on a mock MP server: requests by connection, what was answered, and a way to wait for it."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections import deque
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TypeVar
+
+T = TypeVar("T")
+
+KEPT_FRAMES = 32
+KEPT_BYTES = 64 << 10
+"""Of each message so many frames and bytes are kept; the counts are those of the whole message."""
+
+
+@dataclass(frozen=True)
+class Exchange:
+    """One request, and what the server did about it as far as it had got when the journal was asked."""
+
+    number: int
+    """From 1, over the whole server."""
+    connection: int
+    """From 1, in the order in which the identities first sent something."""
+    identity: bytes
+    """The address that the ROUTER socket gave or the client chose."""
+    frames: tuple[bytes, ...]
+    """The request: uid, operation and payloads."""
+    frame_count: int
+    size: int
+    """Bytes of all frames."""
+    at: float
+    """``time.monotonic`` of the arrival."""
+    operation: str = ""
+    """The name in capitals; empty where the release has none for what stands there."""
+    replies: tuple[tuple[bytes, ...], ...] = ()
+    """Messages that left because of it, without the address, in their order."""
+    replied_at: float | None = None
+    """When the first of these left."""
+    faults: tuple[str, ...] = ()
+    """The faults that took effect, as ``--fault`` spells them."""
+    dropped: str = ""
+    """Why there is no reply, where the real server would have given none either."""
+    done: bool = False
+    """Whether nothing more happens about it."""
+
+    @property
+    def uid(self) -> bytes:
+        """The first frame."""
+        return self.frames[0] if self.frames else b""
+
+    @property
+    def payloads(self) -> tuple[bytes, ...]:
+        """The frames behind the operation."""
+        return self.frames[2:]
+
+    @property
+    def reply(self) -> tuple[bytes, ...] | None:
+        """The first message that left; None where none has."""
+        return self.replies[0] if self.replies else None
+
+
+@dataclass
+class RunningExchange:
+    """An exchange that the threads of the server go on filling in."""
+
+    seen: Exchange
+    changes: dict[str, object] = field(default_factory=dict)
+
+    def snapshot(self) -> Exchange:
+        """As far as it has got."""
+        return replace(self.seen, **self.changes)  # type: ignore[arg-type]  # the names are fields
+
+
+class MpJournal:
+    """Exchanges in the order of their arrival, safe from any thread; the oldest are forgotten beyond a limit."""
+
+    def __init__(self, *, max_exchanges: int = 16384) -> None:
+        self._changed = threading.Condition(threading.RLock())
+        self._exchanges: deque[RunningExchange] = deque(maxlen=max_exchanges)
+        self._connections: dict[bytes, int] = {}
+        self._count = 0
+        self._dead = ""
+
+    def connection_of(self, identity: bytes) -> int:
+        """The number of a connection; a new one where its identity is new."""
+        with self._changed:
+            return self._connections.setdefault(identity, len(self._connections) + 1)
+
+    def begin(self, connection: int, identity: bytes, frames: Sequence[bytes], frame_count: int, size: int) -> RunningExchange:
+        """Note a request."""
+        kept = tuple(frame[:KEPT_BYTES] for frame in frames[:KEPT_FRAMES])
+        with self._changed:
+            self._count += 1
+            running = RunningExchange(Exchange(self._count, connection, identity, kept, frame_count, size, time.monotonic()))
+            self._exchanges.append(running)
+            self._changed.notify_all()
+        return running
+
+    def note(self, running: RunningExchange, **changes: object) -> None:
+        """Fill in fields of an exchange."""
+        with self._changed:
+            running.changes.update(changes)
+            self._changed.notify_all()
+
+    def sent(self, running: RunningExchange, frames: Sequence[bytes], *, last: bool) -> None:
+        """Note a message that left."""
+        kept = tuple(frame[:KEPT_BYTES] for frame in frames[:KEPT_FRAMES])
+        with self._changed:
+            before = running.snapshot()
+            running.changes["replies"] = (*before.replies, kept)
+            if before.replied_at is None:
+                running.changes["replied_at"] = time.monotonic()
+            running.changes["done"] = before.done or last
+            self._changed.notify_all()
+
+    def died(self, why: str) -> None:
+        """Note that the message thread is over."""
+        with self._changed:
+            self._dead = why
+            self._changed.notify_all()
+
+    def revived(self) -> None:
+        """Note that a new message thread begins."""
+        with self._changed:
+            self._dead = ""
+            self._changed.notify_all()
+
+    @property
+    def death(self) -> str:
+        """Why the message thread is over; empty while it lives."""
+        with self._changed:
+            return self._dead
+
+    def exchanges(self, operation: str | None = None, connection: int | None = None) -> list[Exchange]:
+        """The remembered exchanges, filtered where asked."""
+        with self._changed:
+            found = [running.snapshot() for running in self._exchanges]
+        return [
+            exchange
+            for exchange in found
+            if operation in {None, exchange.operation} and connection in {None, exchange.connection}
+        ]
+
+    def last_exchange(self, operation: str | None = None, connection: int | None = None) -> Exchange | None:
+        """The one that arrived last, or None."""
+        found = self.exchanges(operation, connection)
+        return found[-1] if found else None
+
+    @property
+    def exchange_count(self) -> int:
+        """Requests so far, the forgotten ones included."""
+        with self._changed:
+            return self._count
+
+    @property
+    def connection_count(self) -> int:
+        """Identities so far."""
+        with self._changed:
+            return len(self._connections)
+
+    def wait_for(self, predicate: Callable[[MpJournal], T], timeout: float = 5.0) -> T:
+        """Wait until the predicate, called with this journal after every change, answers something true.
+
+        Returns:
+            What the predicate answered.
+
+        Raises:
+            TimeoutError: ``timeout`` seconds passed.
+        """
+        with self._changed:
+            answer = self._changed.wait_for(lambda: predicate(self), timeout)
+            if not answer:
+                last = self._exchanges[-1].snapshot() if self._exchanges else None
+                raise TimeoutError(
+                    f"nothing that was waited for happened within {timeout} s; the journal holds {self._count} exchanges, "
+                    f"the last is {last.operation or last.frames if last else 'none'}"
+                )
+            return answer
+
+    def forget(self) -> None:
+        """Drop the exchanges that are done; the counts go on."""
+        with self._changed:
+            running = [one for one in self._exchanges if not one.snapshot().done]
+            self._exchanges.clear()
+            self._exchanges.extend(running)

@@ -1,0 +1,40 @@
+"""Every conversation that was captured from a real multiprocess server, played again on the mock of its release."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from fixturegen.corpus import captured_releases, load_corpus
+from fixturegen.mp.counts import counts
+from fixturegen.mp.player import Abilities, replay
+from mockserver.mp import MpServer
+
+SILENCE = 0.005
+"""Seconds; the mock answers at once, and a reply that came later would still be found as a surplus one."""
+OPTIONS: dict[str, dict[str, Any]] = {
+    "control": {},
+    "shared-memory": {},
+    "pickle": {"shared_memory": False},
+    "cpu-tensors": {"mode": "lmcache_driven"},
+}
+TALKED_TO = [release for release in captured_releases(protocol="mp") if load_corpus(release, protocol="mp").mp_transcripts]
+
+
+@pytest.mark.parametrize("release", TALKED_TO, ids=str)
+def test_the_mock_answers_every_captured_conversation_frame_for_frame(release):
+    differences = []
+    for transcript in load_corpus(release, protocol="mp").mp_transcripts:
+        with MpServer(release, **OPTIONS[transcript.setting]) as mock:
+            abilities = Abilities(counts=lambda mock=mock: counts(mock.status()), restart=mock.restart)
+            found = replay(Peer(mock), transcript, abilities, silence=SILENCE)
+            differences += [f"{transcript.id} {found}"] if found is not None else []
+            if bool(mock.journal.death) is not transcript.fatal:
+                differences.append(f"{transcript.id} ends the message thread: expected {transcript.fatal}")
+    assert differences == []
+
+
+class Peer:
+    def __init__(self, mock: MpServer) -> None:
+        self.host, self.port = mock.address
