@@ -12,6 +12,7 @@ from fixturegen.errors import CaptureError
 from fixturegen.inputs import Question
 from fixturegen.inputs.mp import STEPS, step
 from fixturegen.manifest import Manifest
+from fixturegen.mp.grpc import grpc_vectors
 from fixturegen.mp.launch import NEEDS_SHIM, NO_DATA_PATH, NO_SERVER
 from fixturegen.mp.recording import record_all, require_again
 from fixturegen.mp.scenarios import scenarios
@@ -63,7 +64,7 @@ def capture_mp(
         outcomes |= answer["outcomes"]
     progress(f"{release}: asking the multiprocess protocol again")
     _require_equal(release, asked, {**answer, "outcomes": outcomes}, _ask(release, environment, asked))
-    vectors = _vectors(asked, outcomes)
+    vectors = [*_vectors(asked, outcomes), *grpc_vectors(release, environment)]
     found = dict(answer["environment"])
     manifest = Manifest(
         release=str(release),

@@ -29,6 +29,9 @@ from wire.release import Release
 
 START_TIMEOUT: Final = 180.0
 STOP_TIMEOUT: Final = 5.0
+NOOP_PATIENCE: Final = 1.0
+"""Seconds for one NOOP of those that wait for a start. Each has a connection of its own: one to a port of this machine where
+nobody listens yet may, by chance, get that very port and talk to itself."""
 PORTS_TRIED: Final = 5
 SHARED_FOLDER: Final = Path("/dev/shm")  # noqa: S108  # where Linux keeps it
 """Where Linux shows shared memory as files."""
@@ -150,15 +153,14 @@ class MpServer:
         deadline = time.monotonic() + START_TIMEOUT
         assert self._process is not None
         assert self.log is not None
-        with Noop(self.release, self.host, self.port) as noop:
-            while time.monotonic() < deadline:
-                if self._process.poll() is not None:
-                    raise EnvironmentUnavailable(
-                        f"the multiprocess server of lmcache {self.release} ended with status {self._process.returncode}:\n"
-                        f"{tail(self.log)}"
-                    )
-                if self._listens() if self.launch.grpc else noop.answered(0.2):
-                    return
+        while time.monotonic() < deadline:
+            if self._process.poll() is not None:
+                raise EnvironmentUnavailable(
+                    f"the multiprocess server of lmcache {self.release} ended with status {self._process.returncode}:\n"
+                    f"{tail(self.log)}"
+                )
+            if self._listens() if self.launch.grpc else self.alive(NOOP_PATIENCE):
+                return
         raise EnvironmentUnavailable(
             f"the multiprocess server of lmcache {self.release} at {self.host}:{self.port} answered no NOOP within "
             f"{START_TIMEOUT:.0f} s:\n{tail(self.log)}"
