@@ -10,7 +10,6 @@ import builtins
 import io
 import itertools
 import pickletools
-import struct
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, Final
@@ -74,7 +73,7 @@ def walk(data: bytes, permitted: frozenset[tuple[str, str]]) -> tuple[Any, bytes
             _INSTRUCTIONS.get(opcode.name, _Machine.refuse)(machine, opcode.name, argument)
     except PickleRefused:
         raise
-    except (ValueError, TypeError, LookupError, struct.error, RecursionError, MemoryError) as error:
+    except Exception as error:  # noqa: BLE001  # whatever a hostile pickle does to its reader
         raise PickleRefused(f"no pickle: {type(error).__name__}") from None
     raise PickleRefused("a pickle without an end, or with too many instructions")
 
@@ -161,7 +160,9 @@ class _Machine:
         self._stack.append(Persistent(self._stack.pop()))
 
     def _since_mark(self) -> list[Any]:
-        place = next(index for index in reversed(range(len(self._stack))) if self._stack[index] is _MARK)
+        place = next((index for index in reversed(range(len(self._stack))) if self._stack[index] is _MARK), None)
+        if place is None:
+            raise PickleRefused("no pickle: a mark is missing")
         found = self._stack[place + 1 :]
         del self._stack[place:]
         return found
