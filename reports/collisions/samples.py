@@ -52,8 +52,8 @@ def payload_samples(release: Release, types: Sequence[Type]) -> list[Sample]:
 
 
 def result_samples(release: Release, type_: Type | None) -> list[Value]:
-    """Results of a type; nil alone where there is none, or where nothing is known of a record in it."""
-    if type_ is None or not _is_known(type_):
+    """Results of a type; nil alone where there is none."""
+    if type_ is None:
         return [None]
     return [value_of(release, type_), *(value for value, _ in variants(release, type_))]
 
@@ -114,20 +114,10 @@ def variants(release: Release, type_: Type) -> Iterator[tuple[Value, str]]:
             yield b"", ""
         case Scalar("bool"):
             yield False, ""
-        case Named(name) if any(
-            field.name == "worker_id" and isinstance(field.type, Optional) for field in _record(release, name)
-        ):
+        case Named(name) if _has_optional_worker(release, name):
             yield {**_named(release, name), "worker_id": None}, ""
 
 
-def _is_known(type_: Type) -> bool:
-    match type_:
-        case Optional(inner) | Array(inner):
-            return _is_known(inner)
-        case Named(name):
-            return name in RECORDS or name in ENUMERATIONS or name in MAPS
-    return True
-
-
-def _record(release: Release, name: str) -> Sequence[Field]:
-    return RECORDS[name][release] if name in RECORDS else ()
+def _has_optional_worker(release: Release, name: str) -> bool:
+    fields = RECORDS[name][release] if name in RECORDS else ()
+    return any(field.name == "worker_id" and isinstance(field.type, Optional) for field in fields)
