@@ -1,7 +1,8 @@
 """Environments of tox for the real lmcache, one for every captured release and one for all.
 
-``live-RELEASE`` runs the matrix of the reference client with real servers, ``lmcache-RELEASE`` that of lmcache's own client,
-against the list of what it is known to fail.
+``live-RELEASE`` runs the matrix of the reference client with real servers, ``live-mp-RELEASE`` that of the reference client of
+the multiprocess server's wire with real multiprocess servers, ``lmcache-RELEASE`` and ``lmcache-mp-RELEASE`` those of lmcache's
+own clients, against the lists of what they are known to fail.
 """
 
 from __future__ import annotations
@@ -20,14 +21,25 @@ CORPUS = ROOT / "cases" / "corpus"
 CAPTURED = sorted((path.parent.name for path in CORPUS.glob("*/manifest.json")), key=Version)
 CHOICES = {f"live-{releases}": releases for releases in ("all", *CAPTURED)}
 """Name of an environment to what ``--lmcache`` takes."""
-CLIENTS = {f"lmcache-{name}": releases for name, releases in (("all", CAPTURED), *((one, [one]) for one in CAPTURED))}
-"""Name of an environment to the releases whose client it judges, each as the release that it is."""
+WITH_MP = [release for release in CAPTURED if (CORPUS / release / "mp" / "manifest.json").is_file()]
+WITH_MP_SERVER = [release for release in WITH_MP if Version(release) >= Version("0.3.10")]
+"""0.3.9.post1 and 0.3.9.post2 have the messages and no server."""
+MP_CHOICES = {
+    f"live-mp-{name}": ",".join(some) for name, some in (("all", WITH_MP_SERVER), *((one, [one]) for one in WITH_MP_SERVER))
+}
+"""The same for multiprocess servers."""
+CLIENTS = {
+    f"{kind}-{name}": (kind, releases)
+    for kind, captured in (("lmcache", CAPTURED), ("lmcache-mp", WITH_MP))
+    for name, releases in (("all", captured), *((one, [one]) for one in captured))
+}
+"""Name of an environment to the kind of client and the releases that it judges, each as the release that it is."""
 
 
 @impl
 def tox_extend_envs() -> Iterable[str]:
     """Their names; ``tox.ini`` has no list of them."""
-    return (*CHOICES, *CLIENTS)
+    return (*CHOICES, *MP_CHOICES, *CLIENTS)
 
 
 @impl
@@ -41,25 +53,33 @@ def tox_add_core_config(core_conf: Any, state: Any) -> None:
             set_env={"LMCONFORM_LIVE": releases},
         )
         state.conf.memory_seed_loaders[name].append(loader)
-    for name, clients in CLIENTS.items():
+    for name, releases in MP_CHOICES.items():
+        loader = MemoryLoader(
+            base=["live-mp", "testenv"],
+            description=f"the matrix of reference-mp against the real multiprocess server: lmcache {releases}",
+            set_env={"LMCONFORM_LIVE": releases},
+        )
+        state.conf.memory_seed_loaders[name].append(loader)
+    for name, (kind, releases) in CLIENTS.items():
         loader = MemoryLoader(
             base=["lmcache", "testenv"],
-            description=f"the matrix of lmcache's own client: {', '.join(clients)}",
-            commands=[_judge(release) for release in clients],
+            description=f"the matrix of lmcache's own client, {kind}: {', '.join(releases)}",
+            commands=[_judge(kind, release) for release in releases],
         )
         state.conf.memory_seed_loaders[name].append(loader)
 
 
-def _judge(release: str) -> str:
-    folder = ROOT / ".tox" / "results" / f"lmcache-{release}"
+def _judge(kind: str, release: str) -> str:
+    folder = ROOT / ".tox" / "results" / f"{kind}-{release}"
+    has_server = kind == "lmcache" or release in WITH_MP_SERVER
     words = [
         "--client",
-        f"lmcache:{release}",
+        f"{kind}:{release}",
         "--lmcache",
         release,
         "--target",
-        "fixtures,mock,live",
+        "fixtures,mock,live" if has_server else "fixtures,mock",
         "--expectations",
-        "lmcache",
+        kind,
     ]
     return shlex.join([str(ROOT / "lmconform"), "run", *words, "--out", str(folder)])

@@ -13,7 +13,7 @@ from fixturegen.inputs import Question
 from fixturegen.inputs.mp import STEPS, step
 from fixturegen.manifest import Manifest
 from fixturegen.mp.launch import NEEDS_SHIM, NO_DATA_PATH, NO_SERVER
-from fixturegen.mp.recording import record_all, require_equal
+from fixturegen.mp.recording import record_all, require_again
 from fixturegen.mp.scenarios import scenarios
 from fixturegen.mp.transcript import MpTranscript
 from fixturegen.vector import Vector
@@ -98,10 +98,10 @@ def conversations(release: Release, environment: PinnedEnvironment, progress: Pr
     if not scripts:
         return []
     progress(f"{release}: talking to the multiprocess server")
-    first = record_all(release, environment, scripts)
+    held = record_all(release, environment, scripts)
     progress(f"{release}: talking to the multiprocess server again")
-    require_equal(release, first, record_all(release, environment, scripts))
-    return first
+    require_again(release, environment, held)
+    return held
 
 
 def stand_ins(release: Release) -> list[str]:

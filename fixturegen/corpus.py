@@ -10,6 +10,7 @@ from __future__ import annotations
 import contextlib
 import functools
 import hashlib
+import itertools
 import json
 import os
 from collections.abc import Iterator, Mapping, Sequence
@@ -18,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from fixturegen.errors import CorpusError
-from fixturegen.manifest import MANIFEST_NAME, PROTOCOLS, FileEntry, Manifest, Protocol
+from fixturegen.manifest import MANIFEST_NAME, FileEntry, Manifest, Protocol
 from fixturegen.mp.transcript import MpTranscript
 from fixturegen.vector import Transcript, Vector, content_hash
 from wire.errors import UnknownReleaseError
@@ -94,11 +95,8 @@ def folders_without_manifest(root: Path | None = None) -> list[Path]:
     folder = root or corpus_root()
     if not folder.is_dir():
         return []
-    return sorted(
-        entry
-        for entry in folder.iterdir()
-        if entry.is_dir() and not any((_home(entry, protocol) / MANIFEST_NAME).is_file() for protocol in PROTOCOLS)
-    )
+    releases = sorted(entry for entry in folder.iterdir() if entry.is_dir())
+    return [home for entry in releases for home in _homes(entry) if not (home / MANIFEST_NAME).is_file()]
 
 
 @functools.lru_cache(maxsize=64)
@@ -148,13 +146,14 @@ def load_corpus(release: Release, root: Path | None = None, *, every_line: bool 
     return Corpus(directory, manifest, vectors, transcripts, mp_transcripts)
 
 
-def corpus_fingerprint(releases: Sequence[Release]) -> str:
+def corpus_fingerprint(releases: Sequence[Release], protocols: Sequence[Protocol] = ("lm",)) -> str:
     """One hash over the manifests of the releases."""
     seals = {}
-    for release in releases:
+    for release, protocol in itertools.product(releases, protocols):
         with contextlib.suppress(CorpusError):
-            manifest = load_corpus(release).manifest
-            seals[str(release)] = {name: entry.sha256 for name, entry in manifest.files.items()}
+            manifest = load_corpus(release, protocol=protocol).manifest
+            place = str(release) if protocol == "lm" else f"{release}/{protocol}"
+            seals[place] = {name: entry.sha256 for name, entry in manifest.files.items()}
     return content_hash(seals)
 
 
@@ -184,6 +183,13 @@ def write_corpus(manifest: Manifest, lines: Mapping[str, Sequence[Mapping[str, A
 def _home(folder: Path, protocol: Protocol) -> Path:
     """Where a protocol lies in the folder of a release."""
     return folder if protocol == "lm" else folder / protocol
+
+
+def _homes(folder: Path) -> list[Path]:
+    """The folders of a release that ought to be captures: a release may have been asked for one protocol alone."""
+    inside = [home for name in _folders_inside("lm") if (home := folder / name).is_dir()]
+    only_inside = bool(inside) and all(entry in inside for entry in folder.iterdir())
+    return inside if only_inside else [folder, *inside]
 
 
 def _folders_inside(protocol: Protocol) -> tuple[str, ...]:

@@ -13,10 +13,12 @@ from fixturegen.environment import LOCALHOST, PROBES, SEED, RuntimeName, ServerA
 from fixturegen.errors import EnvironmentUnavailable
 from fixturegen.mp.launch import Launch
 from fixturegen.mp.server import MpServer
+from fixturegen.packages import installed_packages
 from fixturegen.server_process import wait_until_healthy
 from fixturegen.settings import cache_directory, offline, pip_arguments
 from fixturegen.venv import (
     MP_PACKAGES,
+    MP_PACKAGES_ARE,
     STUBS,
     STUBS_FOLDER,
     base_requirements,
@@ -30,6 +32,10 @@ from fixturegen.wheel import Wheel, wheel_of
 from wire.release import Release
 
 PROBES_INSIDE: Final = "/opt/probes"
+LMCACHE_INSIDE: Final = "/opt/lmcache"
+"""Holds the unpacked wheel, in a folder named after the release."""
+
+MP_INSIDE: Final = "/opt/mp-packages"
 VLLM_INSIDE: Final = "/opt/vllm"
 """Holds one folder for each vLLM and each set of packages that it imports."""
 
@@ -82,11 +88,18 @@ class DockerEnvironment:
         return parse_probe_answer(release, done.stdout, done.stderr, done.code)
 
     def run_mp_probe(self, release: Release, job: Mapping[str, Any], *, timeout: float) -> dict[str, Any]:
-        """See :class:`fixturegen.environment.PinnedEnvironment`; the images have no packages for it yet."""
-        del release, job, timeout
-        raise EnvironmentUnavailable(
-            f"the docker runtime has no {MP_PACKAGES}.txt in its images; capture the multiprocess protocol with --runtime venv"
+        """See :class:`fixturegen.environment.PinnedEnvironment`; the packages are those of the venv runtime, mounted."""
+        packages = installed_packages(cache_directory(), MP_PACKAGES, MP_PACKAGES_ARE)
+        path = ":".join([STUBS_INSIDE, f"{LMCACHE_INSIDE}/{release}", MP_INSIDE])
+        done = self._containers.run(
+            str(release),
+            ["python3", "-B", f"{PROBES_INSIDE}/mp/run.py"],
+            mounts=[Mount(PROBES, PROBES_INSIDE), Mount(packages, MP_INSIDE), *_stub_mounts(release)],
+            env={**pinned_variables(release), "PYTHONPATH": path},
+            stdin=json.dumps(job),
+            timeout=timeout,
         )
+        return parse_probe_answer(release, done.stdout, done.stderr, done.code)
 
     @contextlib.contextmanager
     def server(self, release: Release, *, host: str = LOCALHOST) -> Iterator[ServerAddress]:

@@ -25,6 +25,7 @@ MP_LAUNCHER: Final = PROBES / "mp_server.py"
 """Starts the multiprocess servers that ask for CUDA at their start."""
 
 ADAPTER: Final = PROBES / "adapter" / "main.py"
+MP_ADAPTER: Final = PROBES / "mp_adapter" / "main.py"
 """The program that answers the client protocol with the real lmcache, for the same interpreter."""
 
 SEED: Final = "0"

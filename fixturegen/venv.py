@@ -14,7 +14,17 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from fixturegen.environment import ADAPTER, BASE_REQUIREMENTS, LOCALHOST, MP_LAUNCHER, PROBES, SEED, RuntimeName, ServerAddress
+from fixturegen.environment import (
+    ADAPTER,
+    BASE_REQUIREMENTS,
+    LOCALHOST,
+    MP_ADAPTER,
+    MP_LAUNCHER,
+    PROBES,
+    SEED,
+    RuntimeName,
+    ServerAddress,
+)
 from fixturegen.errors import CaptureError, EnvironmentUnavailable
 from fixturegen.lock import locked
 from fixturegen.mp.launch import NEEDS_SHIM, Launch
@@ -40,6 +50,8 @@ CLIENT_VLLM = ("0.10.1", "0.28.0")
 
 MP_PACKAGES = "mp"
 """The requirement set of the multiprocess server and its client; it comes before the base set on the import path."""
+
+MP_PACKAGES_ARE = "what the multiprocess server imports"
 
 STUBS_FOLDER = Path(__file__).resolve().parent / "stubs"
 """Comes first on the import path of a release that needs stubs; its ``sitecustomize.py`` reads `STUBS_VARIABLE`."""
@@ -142,6 +154,15 @@ class VenvEnvironment:
         command = [str(self._python()), str(ADAPTER), str(release), json.dumps(vllm)]
         return command, {**self._variables(release), "LMCACHE_LOG_LEVEL": "WARNING"}
 
+    def mp_client(self, release: Release) -> tuple[list[str], dict[str, str]]:
+        """As `client`, with the client of the multiprocess server.
+
+        Raises:
+            EnvironmentUnavailable: the environment cannot be made.
+        """
+        command = [str(self._python()), str(MP_ADAPTER), str(release)]
+        return command, {**self._variables(release, mp=True), "LMCACHE_LOG_LEVEL": "WARNING"}
+
     def ready(self, release: Release) -> str | None:
         """None if the environment and the release are cached already, otherwise what is missing."""
         if not (self._base() / ".ready").is_file():
@@ -153,12 +174,12 @@ class VenvEnvironment:
     def mp_ready(self, release: Release) -> str | None:
         """As `ready`, for what the multiprocess server and its client need besides."""
         if not packages_folder(self._cache, MP_PACKAGES).is_dir():
-            return f"what the multiprocess server imports ({MP_PACKAGES}.txt) is not installed yet"
+            return f"{MP_PACKAGES_ARE} ({MP_PACKAGES}.txt) is not installed yet"
         return self.ready(release)
 
     def _mp_path(self) -> Path:
         """The folder of packages that the multiprocess server and its client import besides the base set."""
-        return installed_packages(self._cache, MP_PACKAGES, "what the multiprocess server imports")
+        return installed_packages(self._cache, MP_PACKAGES, MP_PACKAGES_ARE)
 
     def _variables(self, release: Release, seed: str | None = SEED, *, mp: bool = False) -> dict[str, str]:
         tree = self._unpacked(release)

@@ -15,7 +15,7 @@ from typing import Any, Final, Literal, TypeVar
 
 import pytest
 
-from fixturegen.corpus import load_corpus
+from fixturegen.corpus import Corpus, captured_releases, load_corpus
 from fixturegen.vector import Vector
 from wire.lm.profile import lm_profile
 from wire.release import Release, ReleaseRange
@@ -26,6 +26,8 @@ FIXTURES: Final[tuple[TargetName, ...]] = ("fixtures",)
 MOCK: Final[tuple[TargetName, ...]] = ("mock",)
 SERVERS: Final[tuple[TargetName, ...]] = ("mock", "live")
 SPEC_ATTRIBUTE: Final = "lmconform_case"
+MP_PREFIX: Final = "mp_"
+"""Operations of the multiprocess server's wire begin with it, in the contract and in the corpus."""
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -59,7 +61,7 @@ class CaseSpec:
 
         Every other case stores under model names that begin with ``lmconform/``, so that it can run on a server of the user.
         """
-        return self.variants is transcripts
+        return self.variants in {transcripts, mp_transcripts}
 
 
 @dataclass(frozen=True)
@@ -147,13 +149,25 @@ def case_name(function_name: str) -> str:
 
 
 def vectors(op: str, where: Callable[[Vector], bool] = lambda _: True) -> Variants:
-    """Variants: the corpus vectors of an operation that fulfil a condition; none where the release is not captured."""
+    """Variants: the corpus vectors of an operation that fulfil a condition; none where the operation is not captured."""
 
     def chosen(release: Release) -> list[Variant]:
-        found = load_corpus(release).vectors.get(op, ())
+        corpus = corpus_of(release, "mp" if op.startswith(MP_PREFIX) else "lm")
+        found = corpus.vectors.get(op, ()) if corpus is not None else ()
         return [Variant(vector.id, vector) for vector in found if where(vector)]
 
     return chosen
+
+
+def corpus_of(release: Release, protocol: Literal["lm", "mp"]) -> Corpus | None:
+    """The captures of a wire; None where there are none of the multiprocess server's.
+
+    Raises:
+        CorpusError: they are damaged, or there are none of ``lm``.
+    """
+    if protocol == "mp" and release not in captured_releases(protocol="mp"):
+        return None
+    return load_corpus(release, protocol=protocol)
 
 
 def answered(op: str, where: Callable[[Vector], bool] = lambda _: True) -> Variants:
@@ -169,6 +183,12 @@ def refused(op: str, where: Callable[[Vector], bool] = lambda _: True) -> Varian
 def transcripts(release: Release) -> list[Variant]:
     """Variants: the conversations captured from the real server."""
     return [Variant(transcript.id, transcript) for transcript in load_corpus(release).transcripts]
+
+
+def mp_transcripts(release: Release) -> list[Variant]:
+    """Variants: the conversations captured from the real multiprocess server."""
+    corpus = corpus_of(release, "mp")
+    return [Variant(transcript.id, transcript) for transcript in corpus.transcripts] if corpus is not None else []
 
 
 def parameters(*values: Any, name: Callable[[Any], str] = str) -> Variants:

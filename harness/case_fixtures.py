@@ -8,14 +8,19 @@ from typing import Any, Final
 import pytest
 
 from fixturegen.corpus import Corpus, load_corpus
-from harness.case import CaseSpec, Cell, spec_of
+from harness.case import CaseSpec, Cell, spec_of, topic_of
 from harness.examples import Examples
 from harness.judge import Judge
+from harness.mp_keys import MpKeys
+from harness.mp_targets import MpTarget, mock_mp_server
 from harness.plugin import matrix_of
+from harness.protocols import protocol_of
+from harness.real_wrappers import RealWrappers
 from harness.subject import Subject, require
 from harness.targets import Server, mock_server
 from harness.values import Keys
 from wire.lm.profile import LmProfile, lm_profile
+from wire.mp.operations import OperationTable, operation_table
 from wire.release import Release
 
 NAMES: Final = (
@@ -26,7 +31,12 @@ NAMES: Final = (
     "fresh_client",
     "judge",
     "keys",
+    "mp_keys",
+    "mp_pickle_server",
+    "mp_server",
+    "mp_table",
     "profile",
+    "real_wrappers",
     "release",
     "server",
     "vector",
@@ -46,9 +56,14 @@ def profile(cell: Cell) -> LmProfile:
 
 
 @pytest.fixture
-def corpus(cell: Cell) -> Corpus:
-    """The captures of the release."""
-    return load_corpus(cell.release)
+def corpus(request: pytest.FixtureRequest, cell: Cell) -> Corpus:
+    """The captures of the release, of the wire that the case is about.
+
+    Raises:
+        CorpusError: there are none.
+    """
+    protocol = protocol_of(topic_of(request.node.path))
+    return load_corpus(cell.release, protocol=protocol)
 
 
 @pytest.fixture
@@ -61,7 +76,7 @@ def vector(cell: Cell) -> Any:
 @pytest.fixture
 def judge(request: pytest.FixtureRequest, cell: Cell) -> Judge:
     """Compares and explains."""
-    return matrix_of(request.config).judge(cell, _spec(request))
+    return matrix_of(request.config).judge(cell, _spec(request), topic_of(request.node.path))
 
 
 @pytest.fixture
@@ -106,9 +121,47 @@ def server(request: pytest.FixtureRequest, cell: Cell) -> Iterator[Server]:
 
 
 @pytest.fixture
+def mp_server(request: pytest.FixtureRequest, cell: Cell) -> Iterator[MpTarget]:
+    """The multiprocess server of the target: a mock with an empty store, or the live server of the release."""
+    yield from _mp_server(request, cell, shared_memory=True)
+
+
+@pytest.fixture
+def mp_pickle_server(request: pytest.FixtureRequest, cell: Cell) -> Iterator[MpTarget]:
+    """The same without shared memory: chunks travel as pickles."""
+    yield from _mp_server(request, cell, shared_memory=False)
+
+
+@pytest.fixture
+def mp_table(cell: Cell) -> OperationTable:
+    """The operations of the release on the wire of the multiprocess server."""
+    return operation_table(cell.release)
+
+
+@pytest.fixture
+def mp_keys(cell: Cell) -> MpKeys:
+    """Makes mp keys that no other test uses."""
+    return MpKeys(cell.release)
+
+
+@pytest.fixture
+def real_wrappers(request: pytest.FixtureRequest) -> RealWrappers:
+    """The classes of the real lmcache that read the tensors of a registration."""
+    return RealWrappers(matrix_of(request.config).live.runtime)
+
+
+@pytest.fixture
 def examples(request: pytest.FixtureRequest, cell: Cell) -> Examples:
     """How properties are tried: as many examples as were asked for, of the seed of the run."""
     return matrix_of(request.config).examples_of(request.function.__name__, cell)
+
+
+def _mp_server(request: pytest.FixtureRequest, cell: Cell, *, shared_memory: bool) -> Iterator[MpTarget]:
+    if cell.target == "live":
+        yield matrix_of(request.config).live_mp.get(cell.release, shared_memory=shared_memory)
+    else:
+        with mock_mp_server(cell.release, shared_memory=shared_memory) as mock:
+            yield mock
 
 
 def _companion(request: pytest.FixtureRequest, cell: Cell, judge: Judge, *, own_process: bool) -> Iterator[Subject]:

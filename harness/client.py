@@ -32,8 +32,34 @@ PURE: Final = (
     "unpack_layout",
 )
 CONNECTED: Final = ("connect", "put", "get", "exist", "health", "list", "close")
-OPERATIONS: Final = (*PURE, *CONNECTED)
+MP_PURE: Final = (
+    "mp_encode_request",
+    "mp_decode_request",
+    "mp_encode_reply",
+    "mp_decode_reply",
+    "mp_object_keys",
+    "mp_encode_registration",
+)
+MP_CONNECTED: Final = (
+    "mp_noop",
+    "mp_ping",
+    "mp_chunk_size",
+    "mp_register",
+    "mp_unregister",
+    "mp_store",
+    "mp_lookup",
+    "mp_retrieve",
+    "mp_free_locks",
+    "mp_end_session",
+    "mp_clear",
+)
+"""On connections of protocol ``mp``, which ``connect`` opens and ``close`` closes."""
+LM_OPERATIONS: Final = (*PURE, *CONNECTED)
+MP_OPERATIONS: Final = (*MP_PURE, "connect", *MP_CONNECTED, "close")
+OPERATIONS: Final = (*LM_OPERATIONS, *MP_PURE, *MP_CONNECTED)
 """Operations that a client may declare in ``hello``."""
+MAY_MISS: Final = ("get", "mp_retrieve")
+"""Operations that may be answered by a miss."""
 CONCURRENT: Final = "concurrent"
 """What a case needs besides operations where it has several requests under way at once."""
 IN_FLIGHT: Final = 64
@@ -53,7 +79,7 @@ class Client(Protocol):
 
 
 class MissError(Exception):
-    """A ``get`` found nothing that matches what was expected."""
+    """A ``get`` found nothing that matches what was expected, or an ``mp_retrieve`` found not all of its chunks."""
 
 
 class UnsupportedError(Exception):
@@ -77,7 +103,7 @@ class Ok:
 
 @dataclass(frozen=True)
 class Miss:
-    """The answer of a ``get`` that found nothing."""
+    """The answer of a ``get`` or an ``mp_retrieve`` that found nothing."""
 
 
 @dataclass(frozen=True)

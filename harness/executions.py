@@ -29,6 +29,7 @@ TOPICS: Final = (
     "lm.fuzz",
     "lm.machine",
     "lm.invariance",
+    "mp",
     "servers",
 )
 """In the order in which one builds on the other: the first failure that is shown is the one to repair first."""

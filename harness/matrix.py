@@ -15,10 +15,10 @@ from typing import Any, Final
 
 import pytest
 
-from fixturegen.corpus import corpus_fingerprint, load_corpus
+from fixturegen.corpus import corpus_fingerprint
 from fixturegen.errors import CorpusError
 from harness import meeting
-from harness.case import CaseSpec, Cell, TargetName, case_name, spec_of, topic_of
+from harness.case import CaseSpec, Cell, TargetName, case_name, corpus_of, spec_of, topic_of
 from harness.client import Budget, ClientFailure, Session
 from harness.clients.spec import may_kill, open_client
 from harness.collectors import collectors
@@ -28,9 +28,11 @@ from harness.expectations.book import Book
 from harness.expectations.file import read_expectations
 from harness.expectations.universe import pattern_exists
 from harness.judge import Judge, explained
+from harness.mp_targets import LiveMpServers
 from harness.patience import START, Patience
 from harness.patterns import matches
 from harness.plugin import CLIENT_START, DEADLINE, EXAMPLES, SEED, option
+from harness.protocols import DECLARED, Protocol, declared, has_protocol, left_out_text, named, parse_protocol, protocol_of
 from harness.requirements import Requirement, load_requirements
 from harness.sharding import PLACE, parse_shard
 from harness.targets import LiveServers
@@ -67,6 +69,9 @@ class Matrix:
     only: Sequence[str]
     live: LiveServers
     results: Path | None
+    protocol: str = DECLARED
+    """The choice of wires that cases are about."""
+    live_mp: LiveMpServers = field(default_factory=LiveMpServers)
     book: Book | None = None
     examples: int | None = None
     """Examples of each property; None where nobody asked for a number."""
@@ -89,6 +94,7 @@ class Matrix:
     _session: Session | None = None
     _companions: dict[bool, Session] = field(default_factory=dict)
     """By whether they have a process of their own for certain."""
+    _left_out: set[Protocol] = field(default_factory=set)
     _writer: ResultsWriter | None = None
     _matched: set[str] = field(default_factory=set)
     _by_release: dict[Release, dict[str, Requirement]] = field(default_factory=dict)
@@ -103,10 +109,9 @@ class Matrix:
         try:
             releases = parse_releases(option(config, "lmcache"))
             targets = parse_targets(option(config, "target"))
-            live = LiveServers(
-                runtime=parse_runtime(option(config, "runtime")),
-                address=parse_address(option(config, "live"), releases, targets),
-            )
+            protocol = parse_protocol(option(config, "protocol"))
+            runtime = parse_runtime(option(config, "runtime"))
+            address = parse_address(option(config, "live"), releases, targets)
             examples, deadline = parse_effort(option(config, "examples"), option(config, "deadline"))
             seed = parse_seed(option(config, "seed"))
             start, memory = parse_limits(option(config, "client-start"), option(config, "client-memory"))
@@ -124,7 +129,9 @@ class Matrix:
             releases=releases,
             targets=targets,
             only=option(config, "only"),
-            live=live,
+            protocol=protocol,
+            live=LiveServers(runtime=runtime, address=address),
+            live_mp=LiveMpServers(runtime=runtime, address=address),
             results=Path(results) if results else None,
             book=book,
             examples=examples,
@@ -146,9 +153,39 @@ class Matrix:
             self._by_release[release] = found
         return self._by_release[release]
 
+    @functools.cached_property
+    def protocols(self) -> Sequence[Protocol]:
+        """The wires that cases are about; a client that cannot be started says nothing, and its cases tell why."""
+        if self.protocol != DECLARED:
+            return named(self.protocol)
+        try:
+            return declared(self.session().description.operations)
+        except ClientFailure:
+            return named(self.protocol)
+
+    @property
+    def left_out(self) -> tuple[str, ...]:
+        """The wires of which there are cases in the selection that the client declares nothing for."""
+        return tuple(sorted(self._left_out)) if self.protocol == DECLARED else ()
+
+    @property
+    def left_out_note(self) -> str:
+        """The same in words, to be put behind another sentence."""
+        return f" ({left_out_text(self.left_out)})" if self.left_out else ""
+
+    def releases_of(self, topic: str) -> Sequence[Release]:
+        """The selected releases that speak the wire of a topic, or none where it was not asked for."""
+        protocol = protocol_of(topic)
+        wanted = protocol in named(self.protocol)
+        return [release for release in self.releases if has_protocol(release, protocol)] if wanted else []
+
     def selects(self, item: pytest.Item) -> bool:
-        """Whether an item has a cell and ``--only`` wants it."""
+        """Whether an item has a cell, is about a wire of the run, and ``--only`` wants it."""
         cell = cell_of(item)
+        protocol = protocol_of(topic_of(item.path))
+        if cell is not None and protocol not in self.protocols:
+            self._left_out.add(protocol)
+            return False
         if cell is None or (self.properties and "examples" not in item.fixturenames):  # type: ignore[attr-defined]  # functions
             return False
         identity = case_id(item, cell)
@@ -236,10 +273,10 @@ class Matrix:
             self._session.stop()
             self._session = None
 
-    def judge(self, cell: Cell, spec: CaseSpec) -> Judge:
+    def judge(self, cell: Cell, spec: CaseSpec, topic: str) -> Judge:
         """A judge for one execution."""
         try:
-            corpus = load_corpus(cell.release)
+            corpus = corpus_of(cell.release, protocol_of(topic))
         except CorpusError:
             corpus = None
         return Judge(spec, self._requirements_of(cell.release), lm_profile(cell.release), corpus)
@@ -279,10 +316,11 @@ class Matrix:
             seed=self.seed,
             python=platform.python_version(),
             platform=platform.platform(),
-            corpus=corpus_fingerprint(self.releases),
+            corpus=corpus_fingerprint(self.releases, self.protocols),
             expectations=self.book.about if self.book is not None else None,
             selection=self.selection,
             shard=self.shard,
+            left_out=self.left_out,
         )
 
     def record(self, item: pytest.Item, error: BaseException | None, seconds: float) -> CaseRecord:
@@ -326,6 +364,7 @@ class Matrix:
         """Stop the client and the servers, close the results file."""
         self.dismiss_client()
         self.live.close()
+        self.live_mp.close()
         meeting.expect_nobody()
         if self._writer is not None:
             self._writer.close(complete=complete and not collectors.cut_short)
@@ -346,6 +385,8 @@ class Matrix:
             words += ["--live", f"{self.live.address[0]}:{self.live.address[1]}"]
         elif cell.target == "live" and self.live.runtime != "venv":
             words += ["--runtime", self.live.runtime]
+        if self.protocol != DECLARED and protocol_of(identity) not in declared(self.session().description.operations):
+            words += ["--protocol", protocol_of(identity)]
         if self.examples is not None:
             words += ["--examples", str(self.examples)]
         if self.seed != SEED:

@@ -42,6 +42,7 @@ _DEFAULTS: Final[dict[str, Any]] = {
     "lmcache": "all",
     "target": "fixtures,mock",
     "only": [],
+    "protocol": "declared",
     "live": None,
     "runtime": "venv",
     "results": None,
@@ -73,6 +74,11 @@ def _declare(add: Callable[..., None]) -> None:
     add("lmcache", "releases of lmcache, separated by commas (default: all in the corpus)")
     add("target", "any of fixtures,mock,live (default: fixtures,mock)")
     add("only", "case ids to run, with * and ?; may be repeated", action="append")
+    add(
+        "protocol",
+        "the wires that cases are about: lm, mp (the multiprocess server), both, or declared for those of which the client "
+        "declares an operation (default: declared)",
+    )
     add("live", "a running server of the one release under test", metavar="HOST:PORT")
     add("runtime", "where live servers run: venv or docker (default: venv)")
     add("results", "write results.jsonl there", metavar="FILE")
@@ -204,12 +210,12 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 
             parametrize(metafunc)
         return
-    from harness.case import cells, spec_of
+    from harness.case import cells, spec_of, topic_of
 
     spec = spec_of(metafunc.function)
     assert spec is not None
     matrix = matrix_of(metafunc.config)
-    chosen = list(cells(spec, matrix.releases, matrix.targets_of(spec)))
+    chosen = list(cells(spec, matrix.releases_of(topic_of(metafunc.definition.path)), matrix.targets_of(spec)))
     metafunc.parametrize("cell", chosen, ids=[cell.id for cell in chosen])
 
 
@@ -231,6 +237,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         patterns = ", ".join(repr(pattern) for pattern in matrix.unmatched)
         raise pytest.UsageError(
             f"--only {patterns} matches no case of this selection; 'lmconform list --ids' shows what there is"
+            f"{matrix.left_out_note}"
         )
     if not hasattr(config, "workerinput"):
         faults = matrix.faults_of_the_list(cases, kept, whole=_whole(config, cases))

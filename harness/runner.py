@@ -28,7 +28,9 @@ from harness.collectors import collectors
 from harness.executions import case_id, cell_of
 from harness.expectations.file import ExpectationsFile, read_expectations
 from harness.expectations.write import require_free, write_expectations
+from harness.mp_targets import LiveMpServers
 from harness.plugin import CLIENT_START, DEADLINE, SEED
+from harness.protocols import BOTH, DECLARED, Protocol, as_choice, declared, named, parse_protocol
 from harness.requirements import load_requirements
 from harness.sharding import parse_shard
 from harness.targets import LiveServers
@@ -66,6 +68,8 @@ class RunOptions:
     lmcache: str = "all"
     target: str = "fixtures,mock"
     only: Sequence[str] = ()
+    protocol: str = DECLARED
+    """The wires that cases are about."""
     live: str | None = None
     runtime: str = "venv"
     folder: Path = Path("lmconform-results")
@@ -124,10 +128,11 @@ def _run(options: RunOptions) -> ExitCode:
     releases = parse_releases(options.lmcache)
     targets = parse_targets(options.target)
     parse_runtime(options.runtime)
+    parse_protocol(options.protocol)
     load_requirements()
     address = parse_address(options.live, releases, targets)
-    if address is not None:
-        LiveServers(address=address).get(releases[0])
+    if address is not None and options.protocol != DECLARED:
+        _require_answer(address, releases[0], named(options.protocol))
     parse_effort(options.examples, options.deadline)
     parse_seed(options.seed)
     _require_sense_of_the_shard(options)
@@ -138,13 +143,37 @@ def _run(options: RunOptions) -> ExitCode:
         load_corpus(release)
     require_room_for_results(options.folder)
     require_room_for_summary(options.summary, options.folder)
-    open_client(options.client, budget=budget, apart=options.isolate and may_kill(options.client)).stop()
+    protocols = _protocols(options, budget)
+    if address is not None and options.protocol == DECLARED:
+        _require_answer(address, releases[0], protocols)
     if "live" in targets and options.live is None:
         _prepare(options.runtime, releases)
     for warning in known.warnings() if known is not None else ():
         print(f"lmconform: warning: {warning}", file=sys.stderr)
     with _alone_in(options.folder):
-        return _judge(options, budget, known)
+        return _judge(options, budget, known, protocols)
+
+
+def _protocols(options: RunOptions, budget: Budget) -> Sequence[Protocol]:
+    """The wires that cases will be about; the client is started for it once, and must start."""
+    session = open_client(options.client, budget=budget, apart=options.isolate and may_kill(options.client))
+    session.stop()
+    return declared(session.description.operations) if options.protocol == DECLARED else named(options.protocol)
+
+
+def _require_answer(address: tuple[str, int], release: Release, protocols: Sequence[Protocol]) -> None:
+    """Find out whether the user's server answers.
+
+    Raises:
+        UsageError: it is not clear which wire it speaks.
+        TargetUnavailable: it does not answer.
+    """
+    if len(protocols) > 1:
+        raise UsageError("--live names one server, which speaks one wire; add --protocol lm or --protocol mp")
+    if protocols[0] == "mp":
+        LiveMpServers(address=address).get(release)
+    else:
+        LiveServers(address=address).get(release)
 
 
 def _budget(options: RunOptions) -> Budget:
@@ -152,7 +181,7 @@ def _budget(options: RunOptions) -> Budget:
     return Budget(start=start, call=options.deadline, memory=memory)
 
 
-def _judge(options: RunOptions, budget: Budget, known: ExpectationsFile | None) -> ExitCode:
+def _judge(options: RunOptions, budget: Budget, known: ExpectationsFile | None, protocols: Sequence[Protocol]) -> ExitCode:
     """Run the matrix, and read back what it wrote."""
     path = options.folder / RESULTS
     arguments = [
@@ -167,7 +196,9 @@ def _judge(options: RunOptions, budget: Budget, known: ExpectationsFile | None) 
         *(("--shard", options.shard) if options.shard is not None else ()),
     ]
     apart = options.isolate and may_kill(options.client)
-    workers = [Workers(options.jobs, arguments, at_once=not options.only, always=apart)] if options.jobs > 1 or apart else []
+    # Workers need not ask the client; all of them must find the same cases.
+    theirs = [*arguments, "--protocol", as_choice(protocols)]
+    workers = [Workers(options.jobs, theirs, at_once=not options.only, always=apart)] if options.jobs > 1 or apart else []
     with own_output() as output:
         console = make_console(output)
         if options.seed != SEED:
@@ -175,7 +206,7 @@ def _judge(options: RunOptions, budget: Budget, known: ExpectationsFile | None) 
         reporter = _Reporter(console)
         # Workers know nothing of known failures: records are held against the list here, where the whole run is seen.
         listed = ("--expectations", str(options.expectations)) if options.expectations is not None else ()
-        status = bare_pytest([*arguments, *listed, "--results", str(path)], reporter, *workers)
+        status = bare_pytest([*arguments, "--protocol", options.protocol, *listed, "--results", str(path)], reporter, *workers)
         if reporter.errors:
             for line in reporter.errors:
                 console.print(line, markup=False, highlight=False)
@@ -295,7 +326,7 @@ def _prepare(runtime: str, releases: Sequence[Release]) -> None:
             environment.prepare(release)
 
 
-def collect_cases(*, lmcache: str, target: str, only: Sequence[str]) -> list[ListedCase]:
+def collect_cases(*, lmcache: str, target: str, only: Sequence[str], protocol: str = BOTH) -> list[ListedCase]:
     """Every execution that a run with these options would make.
 
     Raises:
@@ -306,10 +337,12 @@ def collect_cases(*, lmcache: str, target: str, only: Sequence[str]) -> list[Lis
     for release in parse_releases(lmcache):
         load_corpus(release)
     parse_targets(target)
+    parse_protocol(protocol)
     collected = _Collected()
     patterns = [word for pattern in only for word in ("--only", pattern)]
     with own_output():
-        bare_pytest(["--collect-only", "--lmcache", lmcache, "--target", target, *patterns], collected)
+        chosen = ("--lmcache", lmcache, "--target", target, "--protocol", protocol)
+        bare_pytest(["--collect-only", *chosen, *patterns], collected)
     if collected.errors:
         raise BrokenCases("\n".join(collected.errors))
     if not collected.found:

@@ -10,9 +10,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from harness.case import CaseSpec, Cell
-from harness.client import ALWAYS, CONCURRENT, PURE, Answer, Budget, Call, ClientFailure, Error, Ok, Session
+from harness.client import ALWAYS, CONCURRENT, MP_PURE, PURE, Answer, Budget, Call, ClientFailure, Error, Ok, Session
 from harness.failure import CaseEnded, UnsupportedByClient
 from harness.judge import Judge, in_words
+from harness.mp_targets import MpTarget
 from harness.targets import Server
 
 DEFAULT_TIMEOUT_MS: Final = 5000
@@ -33,7 +34,7 @@ class Subject:
         self._judge = judge
         self._budget = budget
         self._open: dict[str, int] = {}
-        self._servers: dict[str, Server] = {}
+        self._servers: dict[str, Server | MpTarget] = {}
         self.took = 0.0
         """Seconds that the last operation took."""
 
@@ -48,7 +49,7 @@ class Subject:
         if limit and not isinstance(answer, Ok) and self.took > limit + SLACK:
             self._judge.fail(
                 f"{op} gave up after {self.took:.1f} s; the timeout of the connection is {limit:g} s",
-                cite="LM-CONN-001",
+                cite="MP-CONN-001" if isinstance(self._servers.get(_name(call)), MpTarget) else "LM-CONN-001",
                 client_answered=in_words(answer),
             )
         return answer
@@ -71,7 +72,7 @@ class Subject:
         ]
 
     def _completed(self, call: Call) -> Call:
-        if call.op not in PURE and call.op != "connect":
+        if call.op not in {*PURE, *MP_PURE} and call.op != "connect":
             return call
         if call.op == "connect":
             self._open[call.args["connection"]] = call.args["timeout_ms"]
@@ -114,17 +115,17 @@ class Subject:
         answer = self.call(op, **args)
         return self._judge.ok(op, answer, **self._last_words(args.get("connection", ""), answer))
 
-    def connect(self, server: Server, *, timeout_ms: int = DEFAULT_TIMEOUT_MS) -> str:
+    def connect(self, server: Server | MpTarget, *, timeout_ms: int = DEFAULT_TIMEOUT_MS) -> str:
         """Open a connection to the target; its name."""
         name = self.new_connection()
         self._servers[name] = server
-        self.ok("connect", connection=name, protocol="lm", host=server.host, port=server.port, timeout_ms=timeout_ms)
+        self.ok("connect", connection=name, protocol=server.protocol, host=server.host, port=server.port, timeout_ms=timeout_ms)
         return name
 
     def _last_words(self, connection: str, answer: Answer) -> dict[str, Any]:
         """What the mock says about the connection that it ended last, where the client says that one broke."""
         server = self._servers.get(connection)
-        if server is None or server.mock is None or not isinstance(answer, Error) or answer.kind != "connection":
+        if not isinstance(server, Server) or server.mock is None or not isinstance(answer, Error) or answer.kind != "connection":
             return {}
         ended = [record for record in server.journal.connections() if record.ending is not None]
         return {"exchange": f"the mock ended connection {ended[-1].number}: {ended[-1].ending}"} if ended else {}

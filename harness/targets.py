@@ -26,6 +26,7 @@ class Server:
     host: str
     port: int
     mock: LmServer | None = None
+    protocol: str = "lm"
 
     @property
     def journal(self) -> Journal:
@@ -83,7 +84,7 @@ def mock_server(release: Release) -> Iterator[Server]:
         yield Server(host, port, mock)
 
 
-def _require_reachable(host: str) -> None:
+def require_reachable(host: str) -> None:
     """A loopback address means another machine to a client in a container."""
     if host in _LOOPBACK and meeting.host() not in _LOOPBACK:
         raise EnvironmentUnavailable(
@@ -123,7 +124,7 @@ class LiveServers:
     def _start(self, release: Release) -> Server:
         if self.address is not None:
             host, port = self.address
-            _require_reachable(host)
+            require_reachable(host)
             try:
                 alive = healthy(release, host, port)
             except (OSError, WireError) as error:

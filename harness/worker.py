@@ -66,6 +66,7 @@ class Worker:
                 item = session.items[number]
                 item.config.hook.pytest_runtest_protocol(item=item, nextitem=next_item)
             matrix.live.close()
+            matrix.live_mp.close()
         return True
 
     @pytest.hookimpl(trylast=True)

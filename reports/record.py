@@ -74,6 +74,8 @@ class RunHeader:
     """The part of it that this file holds, where it was cut into several."""
     merged: Merged | None = None
     """The shards that this file was made of."""
+    left_out: tuple[str, ...] = ()
+    """Wires whose cases are not in the run, because the client declares none of their operations."""
     schema_version: int = SCHEMA_VERSION
 
     def to_json(self) -> JsonObject:
@@ -95,6 +97,7 @@ class RunHeader:
             "selection": self.selection.to_json() if self.selection else None,
             "shard": self.shard.to_json() if self.shard else None,
             "merged": self.merged.to_json() if self.merged else None,
+            "left_out": list(self.left_out),
         }
 
     @classmethod
@@ -116,6 +119,7 @@ class RunHeader:
             selection=None if selection is None else Selection.from_json(selection),
             shard=None if shard is None else Shard.from_json(shard),
             merged=None if merged is None else Merged.from_json(merged),
+            left_out=tuple(data.get("left_out", ())),
             schema_version=data["schema_version"],
         )
 

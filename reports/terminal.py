@@ -34,7 +34,7 @@ from reports.tally import (
 )
 from reports.verdict import Outcome, Verdict, count_outcomes
 from reports.words import count as count_of
-from reports.words import span
+from reports.words import listing, span
 
 LIMIT: Final = 10
 """Groups of failures explained unless the caller asks for more."""
@@ -123,6 +123,7 @@ def _about(header: RunHeader, width: int) -> list[Text]:
         ("against", Text(escape(against))),
         *_list_of_known_failures(header),
         *_parts(header),
+        *_left_out(header),
         ("run", Text(escape(f"{header.started}, seed {header.seed}, corpus {header.corpus[:19]}"), style="dim")),
         ("", Text(escape(f"lmconform {header.tool_version}, {header.python}, {header.platform}"), style="dim")),
     ]
@@ -145,6 +146,13 @@ def _parts(header: RunHeader) -> list[tuple[str, Text]]:
     if header.merged is not None:
         return [("merged", Text(f"{len(header.merged.parts)} of {count_of(header.merged.count, 'shard')}"))]
     return []
+
+
+def _left_out(header: RunHeader) -> list[tuple[str, Text]]:
+    """The wires of which the client declares nothing."""
+    if not header.left_out:
+        return []
+    return [("left out", Text(escape(f"cases of {listing(header.left_out)}: the client declares none of their operations")))]
 
 
 def _verdict(results: Results, width: int) -> list[Text]:

@@ -13,7 +13,7 @@ from fixturegen.errors import CaptureError
 from fixturegen.mp import memory
 from fixturegen.mp.dealer import Dealers
 from fixturegen.mp.transcript import Bound, MpStep, MpTranscript, bind, frame_bytes, named
-from fixturegen.vector import Json, patterned
+from fixturegen.vector import Json, patterned, raw
 from wire.errors import WireError
 from wire.mp.values import unpack
 
@@ -123,6 +123,11 @@ class _Play:
                 return {"pattern": recipe}
         return {"hex": data.hex()}
 
+    def contained(self, step: MpStep) -> Json:
+        """Whether each pattern is in bytes that came."""
+        data = raw(self.bound[step.values["of"]])
+        return [patterned(pattern["seed"], pattern["length"]) in data for pattern in step.values["patterns"]]
+
     def counted(self) -> Json:
         """How the counts of the state differ from those at the first status step; None where nobody counts."""
         if self._abilities.counts is None:
@@ -150,25 +155,17 @@ def record(peer: Peer, script: MpTranscript, abilities: Abilities | None = None)
     Raises:
         CaptureError: a reply with bound names cannot be given back byte for byte.
     """
-    steps = []
+    steps: list[MpStep] = []
     with ExitStack() as stack:
         play = _Play(peer, abilities or Abilities(), stack)
         for step in script.steps:
-            if step.do in ("receive", "poll"):
-                steps.append(_recorded_reply(play, script, step))
-            elif step.do == "shm-read":
-                steps.append(replace(step, values={**step.values, "got": play.read(step)}))
-            elif step.do == "status" and not step.values.get("first"):
-                counts = play.counted()
-                if counts is not None:
-                    steps.append(replace(step, values={"got": counts}))
-            else:
-                try:
-                    play.act(step)
-                except KeyError as error:
-                    so_far = [step.values.get("got") for step in steps if "got" in step.values]
-                    raise CaptureError(f"{script.id}: no reply brought {error}; the last one was {so_far[-1:]}") from None
-                steps.append(step)
+            try:
+                recorded = _recorded(play, script, step)
+            except KeyError as error:
+                so_far = [step.values["got"] for step in steps if "got" in step.values]
+                raise CaptureError(f"{script.id}: no reply brought {error}; the last one was {so_far[-1:]}") from None
+            if recorded is not None:
+                steps.append(recorded)
     return replace(script, steps=steps)
 
 
@@ -195,6 +192,8 @@ def replay(
                 found = _compared(play, index, step, patience, silence)
             elif step.do == "shm-read":
                 found = _equal(index, step.values["got"], play.read(step))
+            elif step.do == "contains":
+                found = _equal(index, step.values["got"], play.contained(step))
             elif step.do == "status" and "got" in step.values:
                 counts = play.counted()
                 found = None if counts is None else _equal(index, step.values["got"], counts)
@@ -211,6 +210,22 @@ def replay(
             if surplus is not None:
                 return surplus
     return None
+
+
+def _recorded(play: _Play, script: MpTranscript, step: MpStep) -> MpStep | None:
+    """The step with what it brought; None where it can bring nothing here."""
+    match step.do:
+        case "receive" | "poll":
+            return _recorded_reply(play, script, step)
+        case "shm-read":
+            return replace(step, values={**step.values, "got": play.read(step)})
+        case "contains":
+            return replace(step, values={**step.values, "got": play.contained(step)})
+        case "status" if not step.values.get("first"):
+            counts = play.counted()
+            return None if counts is None else replace(step, values={"got": counts})
+    play.act(step)
+    return step
 
 
 def _recorded_reply(play: _Play, script: MpTranscript, step: MpStep) -> MpStep:

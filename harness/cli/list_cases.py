@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 from harness.cli import options
+from harness.protocols import BOTH
 from harness.runner import collect_cases
 from reports.words import count
 
@@ -15,10 +16,11 @@ def command(
     lmcache: options.Releases = "all",
     target: options.Targets = "fixtures,mock,live",
     only: options.Only = None,
+    protocol: options.Protocol = BOTH,
     ids: Annotated[bool, typer.Option("--ids", help="Every execution, one id a line, instead of one line a case.")] = False,
 ) -> None:
     """List cases with their requirements and descriptions, or with --ids every execution."""
-    found = collect_cases(lmcache=lmcache, target=target, only=tuple(only or ()))
+    found = collect_cases(lmcache=lmcache, target=target, only=tuple(only or ()), protocol=protocol)
     if ids:
         for listed in found:
             typer.echo(listed.id)

@@ -14,6 +14,7 @@ from harness.cli import options
 from harness.cli.numbers import seconds, whole
 from harness.killmatrix.releases import AnyMutant
 from harness.killmatrix.run import DEADLINE, MutantOptions, run_mutants, selected
+from harness.protocols import PROTOCOLS, Protocol
 from harness.usage import UsageError
 from reports.layout import paragraph
 from reports.mutants.document import to_json
@@ -24,6 +25,10 @@ from reports.words import count
 
 
 def command(
+    protocol: Annotated[
+        str,
+        typer.Option("--protocol", help="Whose cases and mutants: lm, or mp (the multiprocess server)."),
+    ] = "lm",
     lmcache: Annotated[
         str | None,
         typer.Option(
@@ -62,7 +67,8 @@ def command(
 
     Exit codes: 0 shown, 1 a mutant survived or met no case, or a case found nothing, 2 usage or bad input, 3 the harness failed.
     """
-    chosen = selected(tuple(only_mutant or ()))
+    about = _protocol(protocol)
+    chosen = selected(tuple(only_mutant or ()), about)
     if listed:
         _list(chosen)
         return int(ExitCode.CONFORMANT)
@@ -71,6 +77,7 @@ def command(
     told = Console(stderr=True, highlight=False, markup=False)
     matrix = run_mutants(
         MutantOptions(
+            protocol=about,
             lmcache=lmcache,
             target=target,
             only_mutants=tuple(only_mutant or ()),
@@ -86,6 +93,13 @@ def command(
     console = make_console()
     show(console, text_lines(matrix, width=console.width))
     return int(ExitCode.CONFORMANT if matrix.shown else ExitCode.NOT_CONFORMANT)
+
+
+def _protocol(text: str) -> Protocol:
+    for protocol in PROTOCOLS:
+        if text == protocol:
+            return protocol
+    raise UsageError(f"unknown protocol {text!r}; write one of {', '.join(PROTOCOLS)}, each of which is a kill matrix of its own")
 
 
 def _list(mutants: list[AnyMutant]) -> None:

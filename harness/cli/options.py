@@ -13,12 +13,20 @@ Client = Annotated[
     str,
     typer.Option(
         "--client",
-        help="The client under test: reference, python:MODULE:CLASS, 'stdio:COMMAND ...', 'docker:IMAGE [COMMAND ...]', "
-        "or lmcache:RELEASE for lmcache's own.",
+        help="The client under test: reference, reference-mp, python:MODULE:CLASS, 'stdio:COMMAND ...', "
+        "'docker:IMAGE [COMMAND ...]', or lmcache:RELEASE for lmcache's own.",
     ),
 ]
 Releases = Annotated[
     str, typer.Option("--lmcache", help="Releases of lmcache, separated by commas, or all that are in the corpus.")
+]
+Protocol = Annotated[
+    str,
+    typer.Option(
+        "--protocol",
+        help="The wires that cases are about: lm, mp (the multiprocess server), both, or declared for those of which the client "
+        "declares an operation.",
+    ),
 ]
 Targets = Annotated[str, typer.Option("--target", help="Any of fixtures,mock,live.")]
 Only = Annotated[

@@ -10,6 +10,7 @@ import typer
 from harness.cli import options
 from harness.cli.numbers import seconds, whole
 from harness.plugin import CLIENT_START, DEADLINE, EXAMPLES, SEED
+from harness.protocols import DECLARED
 from harness.runner import RunOptions, run_matrix
 from harness.usage import read_seed
 from harness.workers import default_jobs
@@ -24,6 +25,7 @@ def command(
         str | None, typer.Option("--target", help="Any of fixtures,mock,live (default: fixtures,mock; with --live: live).")
     ] = None,
     only: options.Only = None,
+    protocol: options.Protocol = DECLARED,
     expectations: Annotated[
         Path | None,
         typer.Option(
@@ -120,6 +122,7 @@ def command(
                 lmcache=lmcache,
                 target=target if target is not None else "fixtures,mock" if live is None else "live",
                 only=tuple(only or ()),
+                protocol=protocol,
                 live=live,
                 runtime=runtime,
                 folder=out,

@@ -7,7 +7,7 @@ from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import Any, Final
 
-from harness.client import Answer, Error, Miss, Ok, Unsupported
+from harness.client import MAY_MISS, Answer, Error, Miss, Ok, Unsupported
 from harness.clients.contract import ContractViolation, check_line, check_member
 from harness.clients.payloads import from_json
 
@@ -60,8 +60,8 @@ def answer_members(answer: Answer) -> dict[str, Any]:
 
 def check_miss(op: str) -> None:
     """Raise :class:`ContractViolation` unless the operation may be answered by a miss."""
-    if op != "get":
-        raise ContractViolation("miss", f"ok, unsupported or error: only get can miss, {op} cannot")
+    if op not in MAY_MISS:
+        raise ContractViolation("miss", f"ok, unsupported or error: only {' and '.join(MAY_MISS)} can miss, {op} cannot")
 
 
 def _parsed(line: bytes) -> dict[str, Any]:

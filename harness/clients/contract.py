@@ -8,7 +8,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, Final, Literal
 
-from harness.clients.schema_files import Side, bytes_members, line_schema, member_schema
+from harness.clients.schema_files import Side, bytes_list_members, bytes_members, line_schema, member_schema
 
 if TYPE_CHECKING:
     from jsonschema.exceptions import ValidationError
@@ -73,12 +73,16 @@ def check_python(op: str, side: Side, value: object) -> dict[str, Any]:
     """
     if not isinstance(value, Mapping):
         raise ContractViolation(side, "a mapping with the members of the contract", value)
-    plain = {name: bytes(item) if _is_bytes(item) else _plain(item) for name, item in value.items()}
+    plain = {name: _plain(item) for name, item in value.items()}
     stand_in = dict(plain)
     for name in bytes_members(op, side) & stand_in.keys():
         if not isinstance(plain[name], bytes):
             raise ContractViolation(f"{side}.{name}", "bytes", plain[name])
         stand_in[name] = _PLACEHOLDER
+    for name in bytes_list_members(op, side) & stand_in.keys():
+        if not isinstance(plain[name], list) or not all(isinstance(item, bytes) for item in plain[name]):
+            raise ContractViolation(f"{side}.{name}", "an array of bytes", plain[name])
+        stand_in[name] = []
     check_member(op, side, stand_in)
     return plain
 
@@ -180,6 +184,8 @@ def _is_bytes(value: object) -> bool:
 
 
 def _plain(value: Any) -> Any:
+    if _is_bytes(value):
+        return bytes(value)
     if isinstance(value, Mapping):
         return {name: _plain(item) for name, item in value.items()}
     if isinstance(value, list | tuple):

@@ -23,6 +23,8 @@ from harness.client import (
 
 Factory = Callable[[], object]
 REFERENCE: Final = "harness.reference.lm:ReferenceClient"
+BUILT_IN: Final = {"reference": REFERENCE, "reference-mp": "harness.reference.mp.client:ReferenceMpClient"}
+"""The clients that come with the harness, by name."""
 
 
 def load_factory(place: str) -> Factory:
@@ -31,7 +33,7 @@ def load_factory(place: str) -> Factory:
     Raises:
         ClientUnavailable: there is no such thing, or importing it fails; the message says which.
     """
-    module_name, separator, attribute = (REFERENCE if place == "reference" else place).partition(":")
+    module_name, separator, attribute = BUILT_IN.get(place, place).partition(":")
     if not separator or not module_name or not attribute:
         raise ClientUnavailable(f"{place!r} names no class; write package.module:Class")
     here = str(Path.cwd())

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from harness.clients.contract import ContractViolation
-from harness.clients.schema_files import Side, bytes_members
+from harness.clients.schema_files import Side, bytes_list_members, bytes_members
 from harness.clients.scratch import take
 
 HEX_LIMIT: Final = 64 * 1024
@@ -16,7 +16,7 @@ HEX_LIMIT: Final = 64 * 1024
 
 def to_json(values: Mapping[str, Any], leave: Callable[[bytes], str]) -> dict[str, Any]:
     """The members with bytes encoded; ``leave`` writes a file and answers its name."""
-    return {name: _encoded(value, leave) if isinstance(value, bytes) else value for name, value in values.items()}
+    return {name: _member(value, leave) for name, value in values.items()}
 
 
 def from_json(op: str, side: Side, values: Mapping[str, Any], directory: Path) -> dict[str, Any]:
@@ -28,7 +28,19 @@ def from_json(op: str, side: Side, values: Mapping[str, Any], directory: Path) -
     decoded = dict(values)
     for name in bytes_members(op, side) & decoded.keys():
         decoded[name] = _decoded(f"{side}.{name}", decoded[name], directory)
+    for name in bytes_list_members(op, side) & decoded.keys():
+        numbered = enumerate(decoded[name])
+        decoded[name] = [_decoded(f"{side}.{name}[{index}]", value, directory) for index, value in numbered]
     return decoded
+
+
+def _member(value: Any, leave: Callable[[bytes], str]) -> Any:
+    """A member with its bytes encoded: bytes, or an array of them."""
+    if isinstance(value, bytes):
+        return _encoded(value, leave)
+    if isinstance(value, list) and any(isinstance(item, bytes) for item in value):
+        return [_encoded(item, leave) if isinstance(item, bytes) else item for item in value]
+    return value
 
 
 def _encoded(data: bytes, leave: Callable[[bytes], str]) -> dict[str, Any]:

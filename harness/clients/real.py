@@ -6,6 +6,7 @@ import functools
 from collections.abc import Mapping, Sequence
 
 from fixturegen.corpus import captured_releases
+from fixturegen.manifest import Protocol
 from harness.client import ClientUnavailable
 from wire.errors import WireError
 from wire.release import Release
@@ -18,20 +19,30 @@ def real_client(text: str) -> tuple[Sequence[str], Mapping[str, str]]:
         ClientUnavailable: it is no release, or none that was captured.
         EnvironmentUnavailable: the pinned environment cannot be made.
     """
-    return _prepared(_captured(text))
+    return _prepared(_captured("lmcache", text, "lm"))
 
 
-def _captured(text: str) -> Release:
+def real_mp_client(text: str) -> tuple[Sequence[str], Mapping[str, str]]:
+    """Command and environment variables for what stands behind ``lmcache-mp:``.
+
+    Raises:
+        ClientUnavailable: it is no release, or none whose multiprocess protocol was captured.
+        EnvironmentUnavailable: the pinned environment cannot be made.
+    """
+    return _prepared_mp(_captured("lmcache-mp", text, "mp"))
+
+
+def _captured(form: str, text: str, protocol: Protocol) -> Release:
     if not text.strip():
-        raise ClientUnavailable("lmcache: needs a release, such as lmcache:0.5.6")
+        raise ClientUnavailable(f"{form}: needs a release, such as {form}:0.5.6")
     try:
         release = Release.parse(text.strip())
     except WireError as error:
-        raise ClientUnavailable(f"lmcache:{text}: {error}") from None
-    captured = captured_releases()
+        raise ClientUnavailable(f"{form}:{text}: {error}") from None
+    captured = captured_releases(protocol=protocol)
     if release not in captured:
         known = ", ".join(str(known) for known in captured)
-        raise ClientUnavailable(f"lmcache:{release}: this release is not in the corpus (captured: {known})")
+        raise ClientUnavailable(f"{form}:{release}: this release is not in the corpus (captured: {known})")
     return release
 
 
@@ -40,3 +51,10 @@ def _prepared(release: Release) -> tuple[Sequence[str], Mapping[str, str]]:
     from fixturegen.venv import VenvEnvironment
 
     return VenvEnvironment().client(release)
+
+
+@functools.cache
+def _prepared_mp(release: Release) -> tuple[Sequence[str], Mapping[str, str]]:
+    from fixturegen.venv import VenvEnvironment
+
+    return VenvEnvironment().mp_client(release)

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from wire.keys import KEY_GRAMMARS
+from wire.mp.frames import encode_reply, encode_request
+from wire.mp.objects import TOKEN_MODE
+from wire.mp.operations import operation_table
+from wire.mp.records import KEY_RECORD, fields_of
 from wire.release import Release
 
 HEADER: Final[Mapping[str, Any]] = {
@@ -35,7 +39,56 @@ def sample_key(release: str) -> dict[str, Any]:
 
 def sample_arguments(op: str, release: str) -> dict[str, Any]:
     """Arguments of a pure operation, ``release`` included."""
-    return {"release": release, **_without_release(op, release)}
+    found = _of_mp(op, release) if op.startswith("mp_") else _without_release(op, release)
+    return {"release": release, **found}
+
+
+def _of_mp(op: str, release: str) -> dict[str, Any]:
+    known = Release.parse(release)
+    table = operation_table(known)
+    key = {
+        "model_name": "m",
+        "world_size": 1,
+        "worker_id": 0,
+        "chunk_hash": {"hex": "00" * 32},
+        "token_ids": [1, 2],
+        "start": 0,
+        "end": 2,
+        "request_id": "r",
+        "cache_salt": "",
+        "request_configs": None,
+        "num_kv_readers": 1,
+    }
+    if TOKEN_MODE[known]:
+        key["chunk_hash"] = None
+    answers: dict[str, dict[str, Any]] = {
+        "mp_encode_request": {"operation": "NOOP", "payloads": []},
+        "mp_decode_request": {"frames": _frames(encode_request(table, "NOOP", []))},
+        "mp_encode_reply": {"operation": "NOOP", "result": "OK"},
+        "mp_decode_reply": {"operation": "NOOP", "frames": _frames(encode_reply(table, "NOOP", "OK"))},
+        "mp_object_keys": {
+            "key": {each.name: key[each.name] for each in fields_of(known, KEY_RECORD[known])},
+            "chunk_size": 2,
+            "group": 0,
+            "lookup": False,
+        },
+        "mp_encode_registration": {
+            "wrapper": "CudaIPCWrapper",
+            "fields": {
+                "handle": [0, {"hex": "00" * 64}, 2097152, 0, {"hex": "00" * 16}, 0, {"hex": "00" * 64}, True],
+                "dtype": "float16",
+                "shape": [2, 4, 16, 8],
+                "stride": [512, 128, 8, 1],
+                "storage_offset": 0,
+                "device_uuid": "6f0e1c1a-2b3c-4d5e-8f90-a1b2c3d4e5f6",
+            },
+        },
+    }
+    return answers[op]
+
+
+def _frames(frames: Sequence[bytes]) -> list[dict[str, str]]:
+    return [{"hex": frame.hex()} for frame in frames]
 
 
 def _without_release(op: str, release: str) -> dict[str, Any]:

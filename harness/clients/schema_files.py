@@ -11,6 +11,7 @@ Side = Literal["args", "ok"]
 
 DIRECTORY: Final = Path(__file__).resolve().parent.parent / "schemas" / "client-v1"
 BYTES_REFERENCE: Final = "values.schema.json#/$defs/bytes"
+BYTES_LIST_REFERENCE: Final = "values.schema.json#/$defs/bytesList"
 
 
 @functools.cache
@@ -32,10 +33,20 @@ def member_schema(op: str, side: Side) -> dict[str, Any] | None:
 @functools.cache
 def bytes_members(op: str, side: Side) -> frozenset[str]:
     """The members of ``args`` or ``ok`` that hold bytes; all of them stand at the top."""
+    return _members(op, side, BYTES_REFERENCE)
+
+
+@functools.cache
+def bytes_list_members(op: str, side: Side) -> frozenset[str]:
+    """The members that hold an array of bytes, likewise."""
+    return _members(op, side, BYTES_LIST_REFERENCE)
+
+
+def _members(op: str, side: Side, reference: str) -> frozenset[str]:
     if not _known(op):
         return frozenset()
     properties = _document(op)["$defs"][side].get("properties", {})
-    return frozenset(name for name, schema in properties.items() if schema.get("$ref") == BYTES_REFERENCE)
+    return frozenset(name for name, schema in properties.items() if schema.get("$ref") == reference)
 
 
 @functools.cache

@@ -10,18 +10,21 @@ from typing import Final
 
 from fixturegen.environment import LOCALHOST
 from harness.client import Budget, ClientCrash, ClientUnavailable
-from harness.clients.dispatch import REFERENCE, load_factory
+from harness.clients.dispatch import BUILT_IN, load_factory
 from harness.clients.host import UNAVAILABLE
 from harness.clients.inprocess import InProcessSession
-from harness.clients.real import real_client
+from harness.clients.real import real_client, real_mp_client
 from harness.clients.session import ClientSession
 from harness.clients.stdio import Listener, StdioSession
 from harness.interpreter import program
 from harness.supervise import exit_text
 
 _FORMS: Final = (
-    "reference, python:package.module:Class, stdio:COMMAND ..., docker:IMAGE [COMMAND ...], lmcache:RELEASE, mutant:NAME"
+    "reference, reference-mp, python:package.module:Class, stdio:COMMAND ..., docker:IMAGE [COMMAND ...], lmcache:RELEASE, "
+    "lmcache-mp:RELEASE, mutant:NAME"
 )
+
+_REAL: Final = {"lmcache": real_client, "lmcache-mp": real_mp_client}
 
 
 def open_client(
@@ -53,8 +56,8 @@ def open_client(
         from harness.clients.container import ContainerSession, parse_container
 
         return ContainerSession(parse_container(rest), budget=budget, scratch_parent=scratch_parent, listen=listen)
-    if kind == "lmcache":
-        command, variables = real_client(rest)
+    if kind in _REAL:
+        command, variables = _REAL[kind](rest)
         return StdioSession(command, budget=budget, scratch_parent=scratch_parent, env=variables, listen=listen)
     raise ClientUnavailable(f"{spec!r} is no client specification; write one of: {_FORMS}{_suggestion(spec)}")
 
@@ -76,7 +79,7 @@ def meeting_address(spec: str) -> str:
 def runs_inside(spec: str) -> bool:
     """Whether a client runs inside the process that opens it, so that what kills the one kills the other."""
     kind, _, rest = spec.strip().partition(":")
-    return kind in {"python", "mutant"} or (kind == "reference" and not rest)
+    return kind in {"python", "mutant"} or (kind in BUILT_IN and not rest)
 
 
 def may_kill(spec: str) -> bool:
@@ -90,7 +93,7 @@ def _place(kind: str, rest: str) -> str:
         from harness.mutants.mutant import find_mutant
 
         return find_mutant(rest).place
-    return rest if kind == "python" else REFERENCE
+    return rest if kind == "python" else BUILT_IN[kind]
 
 
 def _hosted(place: str, budget: Budget | None, scratch_parent: Path | None, listen: Listener | None) -> ClientSession:

@@ -29,7 +29,8 @@ TODO: Final = "TODO"
 _SYSTEMS: Final = ("linux", "darwin")
 _MACHINES: Final = ("x86_64", "aarch64", "arm64", "armv7l", "i686", "ppc64le", "riscv64", "s390x")
 PLATFORMS: Final = (*_SYSTEMS, *_MACHINES, *(f"{system}-{machine}" for system in _SYSTEMS for machine in _MACHINES))
-SHIPPED: Final = {"lmcache": Path(__file__).resolve().parents[2] / "cases" / "expectations" / "lmcache.toml"}
+_LISTS: Final = Path(__file__).resolve().parents[2] / "cases" / "expectations"
+SHIPPED: Final = {name: _LISTS / f"{name}.toml" for name in ("lmcache", "lmcache-mp")}
 """Lists that come with the harness, under the names by which they can be asked for: what lmcache's own clients fail."""
 _SHOWN: Final = 20
 """Mistakes that are told at once."""

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 from harness.case import CaseSpec
 from harness.client import ClientHang
 from harness.failure import CaseFailure, LiveServerFailure, MockDriftFailure
 from harness.verdicts import inner
 from reports.mutants.model import Side
 
-BOUNDED_WAITS = "LM-CONN-001"
-"""A case that cites this requirement asserts that a call comes back, so that a hang is its finding."""
+BOUNDED_WAITS: Final = frozenset({"LM-CONN-001", "MP-CONN-001"})
+"""A case that cites one of these requirements asserts that a call comes back, so that a hang is its finding."""
 
 
 def kills(error: BaseException | None, spec: CaseSpec, side: Side) -> bool:
@@ -25,5 +27,5 @@ def kills(error: BaseException | None, spec: CaseSpec, side: Side) -> bool:
     if side == "server":
         return about_a_server
     if isinstance(found, ClientHang):
-        return BOUNDED_WAITS in spec.cites
+        return not BOUNDED_WAITS.isdisjoint(spec.cites)
     return isinstance(found, CaseFailure) and not about_a_server

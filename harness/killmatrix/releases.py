@@ -8,11 +8,12 @@ from dataclasses import dataclass
 from typing import Final
 
 from fixturegen.corpus import captured_releases, load_corpus
-from harness.mutants.mutant import Mutant, ServerMutant
+from harness.mutants.mutant import MpMutant, Mutant, ServerMutant
+from harness.protocols import Protocol
 from harness.usage import UsageError, parse_releases
 from wire.release import Release
 
-AnyMutant = Mutant | ServerMutant
+AnyMutant = Mutant | MpMutant | ServerMutant
 
 _NAMED: Final = 6
 """Releases that a message names one by one."""
@@ -43,28 +44,30 @@ class ChosenReleases:
 
 def shows_in(mutant: AnyMutant, release: Release) -> bool:
     """Whether the defect of a mutant shows in a release, and the corpus has what it shows in."""
-    return release in mutant.releases and all(load_corpus(release).vectors.get(op) for op in mutant.captured)
+    return release in mutant.releases and all(
+        load_corpus(release, protocol=mutant.protocol).vectors.get(op) for op in mutant.captured
+    )
 
 
 def where(mutant: AnyMutant) -> str:
     """The captured releases in which a mutant shows, in words."""
-    found = [str(release) for release in captured_releases() if shows_in(mutant, release)]
+    found = [str(release) for release in captured_releases(protocol=mutant.protocol) if shows_in(mutant, release)]
     if len(found) <= _NAMED:
         return ", ".join(found) or "no captured release"
     return f"{found[0]}, {found[1]}, ... {found[-1]} ({len(found)} captured releases)"
 
 
-def chosen_releases(text: str | None, mutants: Sequence[AnyMutant]) -> ChosenReleases:
+def chosen_releases(text: str | None, mutants: Sequence[AnyMutant], protocol: Protocol = "lm") -> ChosenReleases:
     """Those that are named; else the newest and the oldest captured one, and the fewest others in which all other mutants show.
 
-    An end of the corpus in which none of the mutants shows is left out.
+    All are releases of which the corpus has the protocol. An end of the corpus in which none of the mutants shows is left out.
 
     Raises:
         UsageError: one of them is none, or not captured.
     """
     if text is not None:
         return ChosenReleases(tuple(parse_releases(text)), {})
-    captured = captured_releases()
+    captured = captured_releases(protocol=protocol)
     ends = [release for release in sorted({captured[0], captured[-1]}) if any(shows_in(mutant, release) for mutant in mutants)]
     rest = [mutant for mutant in mutants if not any(shows_in(mutant, release) for release in ends)]
     shows = {release: frozenset(mutant.name for mutant in rest if shows_in(mutant, release)) for release in reversed(captured)}

@@ -15,6 +15,7 @@ from harness.killmatrix.releases import AnyMutant, ChosenReleases, chosen_releas
 from harness.killmatrix.schedule import Baseline, Candidate, Schedule, Task, is_about, meeting_of
 from harness.mutants.mutant import load_mutants, load_server_mutants
 from harness.patterns import matches
+from harness.protocols import Protocol
 from harness.usage import UsageError, parse_effort, parse_targets
 from harness.version import TOOL_VERSION
 from harness.workers import default_jobs
@@ -34,6 +35,8 @@ class NothingShown(Exception):
 class MutantOptions:
     """What to run, as the command line gives it."""
 
+    protocol: Protocol = "lm"
+    """Whose cases, and whose mutants."""
     lmcache: str | None = None
     """None: the newest captured release and the oldest, and the fewest others in which the rest of the mutants show."""
     target: str = "fixtures,mock"
@@ -44,22 +47,26 @@ class MutantOptions:
     deadline: float = DEADLINE
 
 
-def selected(patterns: Sequence[str]) -> list[AnyMutant]:
-    """The mutants that patterns name, clients before servers; all without a pattern.
+def selected(patterns: Sequence[str], protocol: Protocol = "lm") -> list[AnyMutant]:
+    """The mutants of a protocol that patterns name, clients before servers; all of them without a pattern.
 
     Raises:
         UsageError: a pattern names none.
     """
-    known: list[AnyMutant] = [*load_mutants().values(), *load_server_mutants().values()]
-    named = {mutant.name for found in _by_pattern(patterns, known).values() for mutant in found}
+    every: list[AnyMutant] = [*load_mutants().values(), *load_server_mutants().values()]
+    known = [mutant for mutant in every if mutant.protocol == protocol]
+    named = {mutant.name for found in _by_pattern(patterns, known, protocol).values() for mutant in found}
     return [mutant for mutant in known if not patterns or mutant.name in named]
 
 
-def _by_pattern(patterns: Sequence[str], known: Sequence[AnyMutant]) -> Mapping[str, Sequence[AnyMutant]]:
+def _by_pattern(patterns: Sequence[str], known: Sequence[AnyMutant], protocol: Protocol) -> Mapping[str, Sequence[AnyMutant]]:
     found = {pattern: [mutant for mutant in known if fnmatch.fnmatchcase(mutant.name, pattern)] for pattern in patterns}
     for pattern, mutants in found.items():
         if not mutants:
-            raise UsageError(f"--only-mutant {pattern!r} names no mutant; 'lmconform mutants --list' shows them all")
+            raise UsageError(
+                f"--only-mutant {pattern!r} names no mutant of --protocol {protocol}; "
+                f"'lmconform mutants --protocol {protocol} --list' shows them all"
+            )
     return found
 
 
@@ -74,9 +81,9 @@ def run_mutants(options: MutantOptions, progress: Callable[[str], None]) -> Kill
     began = time.monotonic()
     targets = parse_targets(options.target)
     parse_effort(None, options.deadline)
-    mutants = selected(options.only_mutants)
-    chosen = chosen_releases(options.lmcache, mutants)
-    require_meetings(_by_pattern(options.only_mutants, mutants), chosen)
+    mutants = selected(options.only_mutants, options.protocol)
+    chosen = chosen_releases(options.lmcache, mutants, options.protocol)
+    require_meetings(_by_pattern(options.only_mutants, mutants, options.protocol), chosen)
     candidates = _candidates(mutants, chosen)
     jobs = options.jobs or default_jobs()
     try:
@@ -120,8 +127,9 @@ def _arguments(options: MutantOptions, chosen: ChosenReleases) -> list[str]:
     """Arguments of pytest. Live cells are always collected: stand-ins take the place of servers that are judged."""
     return [
         options.target,
+        *("--protocol", options.protocol),
         *("--lmcache", ",".join(map(str, chosen.all)), "--target", "fixtures,mock,live"),
-        *("--deadline", str(options.deadline)),
+        *("--deadline", str(options.deadline), "--protocol", "lm"),
         *(word for pattern in options.only for word in ("--only", pattern)),
     ]
 

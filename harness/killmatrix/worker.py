@@ -32,8 +32,8 @@ from mockserver.lm import LmServer
 from reports.record import CaseRecord
 from reports.verdict import ExitCode
 
-SERVED: Final = "reference"
-"""The client of cases that judge a server: none takes part."""
+SOUND: Final = {"lm": "reference", "mp": "reference-mp"}
+"""By protocol the client without a defect; it is that of cases that judge a server as well, in which none takes part."""
 
 
 def main(words: Sequence[str]) -> int:
@@ -87,7 +87,7 @@ class MutantWorker:
     def _perform(self, items: Sequence[pytest.Item], matrix: Matrix, task: dict[str, Any]) -> None:
         name, side = task["mutant"], task["side"]
         matrix.shrink = False
-        matrix.change_client(SERVED if name is None or side == "server" else f"mutant:{name}")
+        matrix.change_client(SOUND[matrix.protocol] if name is None or side == "server" else f"mutant:{name}")
         server = load_server_mutants()[name].make if name is not None and side == "server" else LmServer
         until = time.monotonic() + task["limit"] if task["limit"] is not None else None
         found = False

@@ -13,12 +13,15 @@ from typing import Final, TypeVar
 
 import harness.mutants as package
 from harness.client import ClientUnavailable
+from harness.protocols import Protocol
 from harness.reference.lm import ReferenceClient
+from harness.reference.mp.client import ReferenceMpClient
 from mockserver.lm import LmServer
 from reports.mutants.model import Side
 from wire.release import ReleaseRange
 
 Defective = TypeVar("Defective", bound=type[ReferenceClient])
+DefectiveMp = TypeVar("DefectiveMp", bound=type[ReferenceMpClient])
 DefectiveServer = TypeVar("DefectiveServer", bound=type[LmServer])
 
 
@@ -45,12 +48,29 @@ class Defect:
         """What it is a mutant of."""
         return "client"
 
+    @property
+    def protocol(self) -> Protocol:
+        """The wire that it speaks, and whose cases it meets."""
+        return "lm"
+
 
 @dataclass(frozen=True, kw_only=True)
 class Mutant(Defect):
     """The reference client with one defect."""
 
     make: type[ReferenceClient]
+
+
+@dataclass(frozen=True, kw_only=True)
+class MpMutant(Defect):
+    """The reference client of the multiprocess server with one defect."""
+
+    make: type[ReferenceMpClient]
+
+    @property
+    def protocol(self) -> Protocol:
+        """That of the multiprocess server."""
+        return "mp"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -65,7 +85,7 @@ class ServerMutant(Defect):
         return "server"
 
 
-_CLIENTS: Final[dict[str, Mutant]] = {}
+_CLIENTS: Final[dict[str, Mutant | MpMutant]] = {}
 _SERVERS: Final[dict[str, ServerMutant]] = {}
 
 
@@ -86,6 +106,37 @@ def mutant(
     def register(client: Defective) -> Defective:
         place, defect = _described(name, client, ReferenceClient)
         _CLIENTS[name] = Mutant(
+            name=name,
+            place=place,
+            defect=defect,
+            stands_for=stands_for,
+            releases=ReleaseRange.parse(releases),
+            found_by=found_by,
+            captured=captured,
+            make=client,
+        )
+        return client
+
+    return register
+
+
+def mp_mutant(
+    name: str,
+    *,
+    stands_for: str,
+    releases: str = "0.3.9.post1 and later",
+    found_by: tuple[str, ...] = (),
+    captured: tuple[str, ...] = (),
+) -> Callable[[DefectiveMp], DefectiveMp]:
+    """Make a subclass of the reference client of the multiprocess server a mutant, likewise.
+
+    Raises:
+        ValueError: the name is taken, or there is no docstring.
+    """
+
+    def register(client: DefectiveMp) -> DefectiveMp:
+        place, defect = _described(name, client, ReferenceMpClient)
+        _CLIENTS[name] = MpMutant(
             name=name,
             place=place,
             defect=defect,
@@ -125,7 +176,7 @@ def server_mutant(
     return register
 
 
-def load_mutants() -> Mapping[str, Mutant]:
+def load_mutants() -> Mapping[str, Mutant | MpMutant]:
     """Every defective client by name, in the order of modules and of their text."""
     _import_all()
     return MappingProxyType(_CLIENTS)
@@ -137,7 +188,7 @@ def load_server_mutants() -> Mapping[str, ServerMutant]:
     return MappingProxyType(_SERVERS)
 
 
-def find_mutant(name: str) -> Mutant:
+def find_mutant(name: str) -> Mutant | MpMutant:
     """The defective client of a name.
 
     Raises:

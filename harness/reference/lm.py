@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-import contextlib
 import platform
-import resource
 import threading
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import Any, ClassVar, Final
 
-from harness.client import OPERATIONS, PROTOCOL_VERSION, ClientError, MissError, UnsupportedError
+from harness.client import LM_OPERATIONS, PROTOCOL_VERSION, ClientError, MissError, UnsupportedError
 from harness.reference.codec import Codec
 from harness.reference.connection import BODY_LIMIT, Connection
 from harness.reference.deployments import DeploymentOperations
 from harness.reference.frames import FrameOperations
 from harness.reference.keys import KeyOperations
 from harness.reference.layouts import LayoutOperations
+from harness.reference.state import process_state
 from harness.reference.values import key_text, release_of, wire_errors
 from wire.keys import any_key
 from wire.lm.enums import number_of
@@ -78,23 +76,15 @@ class ReferenceClient(FrameOperations, KeyOperations, DeploymentOperations, Layo
             "name": self.name,
             "version": "1",
             "language": f"Python {platform.python_version()}",
-            "operations": list(OPERATIONS),
+            "operations": list(LM_OPERATIONS),
             "releases": list(KNOWN_RELEASES),
             "concurrent": True,
         }
 
     def state(self, **_: Any) -> Answer:
         """What this process holds."""
-        answer: Answer = {
-            "connections": sum(connection.is_open for connection in list(self._connections.values())),
-            "resident_bytes": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024,
-        }
-        with contextlib.suppress(OSError, ValueError):
-            pages = Path("/proc/self/statm").read_text(encoding="ascii").split()[1]
-            answer["resident_bytes"] = int(pages) * resource.getpagesize()
-            answer["file_descriptors"] = sum(1 for _ in Path("/proc/self/fd").iterdir()) - 1
-            answer["threads"] = sum(1 for _ in Path("/proc/self/task").iterdir())
-        return answer
+        held = sum(connection.is_open for connection in list(self._connections.values()))
+        return {"connections": held, **process_state()}
 
     def bye(self, **_: Any) -> Answer:
         """Close everything."""

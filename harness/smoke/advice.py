@@ -26,7 +26,11 @@ _BY_WORDS: Final[tuple[tuple[type[ClientFailure], str, str], ...]] = (
     (AdapterFault, "the line: expected UTF-8", 'write UTF-8; bytes travel as {"hex": "..."}'),
     (AdapterFault, "Unicode text", 'write UTF-8; bytes travel as {"hex": "..."}'),
     (AdapterFault, "exactly one of", "put one of ok, miss, unsupported and error into an answer, and leave the others out"),
-    (AdapterFault, "only get can miss", 'answer a miss to get only; exist answers {"exists": false}'),
+    (
+        AdapterFault,
+        "only get and mp_retrieve can miss",
+        'answer a miss to get and mp_retrieve only; exist answers {"exists": false}',
+    ),
     (AdapterFault, ": id: ", "repeat the id of the request, as the same number"),
     (AdapterFault, "error.class", "use one of the five classes of the contract; internal stands for anything else"),
     (

@@ -13,6 +13,7 @@ from typing import Any, Final
 from harness.client import (
     CONCURRENT,
     IN_FLIGHT,
+    MP_PURE,
     OPERATIONS,
     PROTOCOL_VERSION,
     PURE,
@@ -26,8 +27,10 @@ from harness.clients.answers import answer_members
 from harness.clients.contract import shorten
 from harness.clients.samples import HEADER, sample_arguments, sample_key
 from harness.clients.session import ClientSession
+from harness.smoke import mp as mp_checks
 from harness.smoke import sockets
 from harness.smoke.asking import DEADLINE, Asker, CheckFailed, NotApplicable, expected_answer, explanation, failure_explained
+from harness.smoke.mp import declares_mp
 from reports.words import count
 from wire.release import KNOWN_RELEASES
 
@@ -38,6 +41,7 @@ LATER_PROTOCOL: Final = PROTOCOL_VERSION + 1
 LATER_MEMBER: Final[Mapping[str, Any]] = {"lmconform_later": {"of": ["version", 1, None]}}
 """What a harness of the future may add to the arguments of an operation."""
 
+_PURE: Final = (*PURE, *MP_PURE)
 _STATES: Final = 4
 """Requests that are sent beside the pure operations, so that there are several whatever is declared."""
 _SENT_HELLO: Final = f'{{"id":1,"op":"hello","args":{{"protocol":{PROTOCOL_VERSION},"scratch":"..."}},"deadline_ms":...}}'
@@ -50,6 +54,8 @@ _SENSELESS: Final[Mapping[str, Mapping[str, Any]]] = {
     "decode_metadata": {"bytes": b"", "groups": 1},
     "encode_reply": {**HEADER, "code": "SUCCESS", "length": 2**40},
     "parse_key": {"text": ""},
+    "mp_decode_request": {"frames": [{"hex": "c1"}]},
+    "mp_decode_reply": {"operation": "NOOP", "frames": []},
 }
 
 
@@ -90,6 +96,7 @@ def smoke(
         detail = failure_explained(failure, _SENT_HELLO, expected_answer("hello", "1"))
         return [SmokeCheck("handshake", State.FAIL, detail)]
     run = _Smoke(session, deadline)
+    mp = declares_mp(frozenset(session.description.operations))
     looks = {
         "handshake": run.handshake,
         "unknown operation": run.unknown_operation,
@@ -102,6 +109,8 @@ def smoke(
         "state": run.state,
         "round trip": lambda: sockets.round_trip(run.asker),
         "deadline": run.deadline,
+        **({"mp round trip": lambda: mp_checks.round_trip(run.asker)} if mp else {}),
+        **({"mp deadline": lambda: mp_checks.deadline(run.asker)} if mp else {}),
         "bye": run.bye,
         "later protocol": run.later_protocol,
     }
@@ -213,7 +222,7 @@ class _Smoke:
         return f"{len(memory)} bytes went out and came back"
 
     def senseless_release(self) -> str:
-        op = next((op for op in PURE if op in self.asker.declared), None)
+        op = next((op for op in _PURE if op in self.asker.declared), None)
         if op is None:
             raise NotApplicable("no pure operation is declared")
         why = "a release that the client does not know is declined; guessing would hide a missing one"
@@ -227,11 +236,11 @@ class _Smoke:
         return self.asker.expect_decline(op, {"release": self.asker.release, **_SENSELESS[op]}, why)
 
     def unknown_member(self) -> str:
-        op = next((op for op in PURE if op in self.asker.declared), "state")
-        args = sample_arguments(op, self.asker.release) if op in PURE else {}
+        op = next((op for op in _PURE if op in self.asker.declared), "state")
+        args = sample_arguments(op, self.asker.release) if op in _PURE else {}
         expected = self.asker.ask(op, args)
         answer = self.asker.ask(op, {**LATER_MEMBER, **args})
-        if (answer != expected) if op in PURE else not isinstance(answer, Ok):
+        if (answer != expected) if op in _PURE else not isinstance(answer, Ok):
             wanted = f"{shorten(answer_members(expected))}, as without the member {next(iter(LATER_MEMBER))}"
             raise self.asker.wrong(answer, wanted, "ignore members of args that you do not know; later versions may send them")
         return f"{op} ignores a member of args that it cannot know"
@@ -239,7 +248,7 @@ class _Smoke:
     def several_at_once(self) -> str:
         if not self.session.description.concurrent:
             raise NotApplicable(f"{CONCURRENT} is not declared, so that one request is sent at a time")
-        ops = [op for op in PURE if op in self.asker.declared]
+        ops = [op for op in _PURE if op in self.asker.declared]
         calls = [*(Call(op, sample_arguments(op, self.asker.release)) for op in ops), *[Call("state", {})] * _STATES]
         alone = [self.asker.ask(call.op, call.args) for call in calls]
         try:

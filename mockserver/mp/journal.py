@@ -122,6 +122,12 @@ class MpJournal:
             self._dead = why
             self._changed.notify_all()
 
+    def revived(self) -> None:
+        """Note that a new message thread begins."""
+        with self._changed:
+            self._dead = ""
+            self._changed.notify_all()
+
     @property
     def death(self) -> str:
         """Why the message thread is over; empty while it lives."""

@@ -298,17 +298,17 @@ class MessageThread:
         if not identity:
             self._end(message[0])
             return
+        self._journal.sent(exchange, message, last=last)  # before the peer can have it
         while not self._stopping.is_set():
             try:
                 self._socket.send_multipart([identity, *message], flags=zmq.NOBLOCK)
             except zmq.Again:
                 self._stopping.wait(0.005)  # the real one blocks here until the peer reads
-                continue
             except zmq.ZMQError:
-                self._journal.note(exchange, dropped="the peer is gone", done=True)
+                self._journal.note(exchange, dropped="the peer is gone")
                 return
-            self._journal.sent(exchange, message, last=last)
-            return
+            else:
+                return
 
     def _end(self, how: bytes) -> None:
         if how == b"die":

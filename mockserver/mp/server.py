@@ -53,6 +53,8 @@ class MpServer:
         self.table = operation_table(self.release)
         self.chunk_size = chunk_size
         self.journal = journal if journal is not None else MpJournal()
+        self.restarts = 0
+        """How often it was restarted, by a fault or by :meth:`restart`."""
         self._host = host
         self._wanted_port = port
         self._allow_remote = allow_remote
@@ -117,6 +119,7 @@ class MpServer:
                 self._engine.close()
                 self._engine = self._new_engine(name)
             self._thread = self._listen(address)
+            self.restarts += 1
         self._on_restart(self)
 
     def _restart_soon(self) -> None:
@@ -132,6 +135,7 @@ class MpServer:
     def _listen(self, address: tuple[str, int]) -> MessageThread:
         assert self._context is not None
         assert self._engine is not None
+        self.journal.revived()
         return MessageThread(
             self._context,
             address,
@@ -159,7 +163,8 @@ class MpServer:
         Raises:
             RuntimeError: the server does not run.
         """
-        thread = self._thread
+        with self._life:
+            thread = self._thread
         if thread is None:
             raise RuntimeError("the mock server does not run; use it in a with statement, or call start()")
         return thread.address
@@ -182,9 +187,11 @@ class MpServer:
         Raises:
             RuntimeError: the server does not run.
         """
-        if self._engine is None:
+        with self._life:
+            engine = self._engine
+        if engine is None:
             raise RuntimeError("the mock server does not run; use it in a with statement, or call start()")
-        return self._engine
+        return engine
 
     @property
     def store(self) -> ObjectStore:

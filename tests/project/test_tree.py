@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from fixturegen.corpus import captured_releases
+from wire.release import Release
 
 ROOT = Path(__file__).resolve().parents[2]
 LINES = 500
@@ -65,6 +66,9 @@ def test_names_of_test_modules_are_unique():
     assert sorted(names) == sorted(set(names))
 
 
+WITH_MP_SERVER = [release for release in captured_releases(protocol="mp") if release >= Release.parse("0.3.10")]
+
+
 @pytest.fixture(scope="module")
 def environments():
     """Environments of tox and the commands that each would run."""
@@ -80,6 +84,8 @@ def test_tox_has_an_environment_with_the_live_server_of_each_captured_release_an
     assert [name for name in environments if name.startswith("live-")] == [
         "live-all",
         *(f"live-{release}" for release in captured_releases()),
+        "live-mp-all",
+        *(f"live-mp-{release}" for release in WITH_MP_SERVER),
     ]
 
 
@@ -90,18 +96,27 @@ def test_a_live_environment_of_tox_runs_its_release_and_no_other(environments):
         assert words[words.index("--target") + 1] == "fixtures,mock,live"
 
 
-def test_tox_has_an_environment_with_the_client_of_each_captured_release_and_one_with_all(environments):
-    releases = [str(release) for release in captured_releases()]
-    assert [name for name in environments if name.startswith("lmcache-")] == [
-        "lmcache-all",
-        *(f"lmcache-{one}" for one in releases),
-    ]
-    lines = environments["lmcache-all"].strip().splitlines()
-    assert lines == [environments[f"lmcache-{release}"].strip() for release in releases]
+def test_a_live_environment_of_tox_for_multiprocess_servers_runs_its_release_with_the_client_of_that_wire(environments):
+    for name, releases in [("all", ",".join(map(str, WITH_MP_SERVER))), *((str(one), str(one)) for one in WITH_MP_SERVER)]:
+        words = shlex.split(environments[f"live-mp-{name}"])
+        assert words[:6] == [str(ROOT / "lmconform"), "run", "--client", "reference-mp", "--lmcache", releases]
+        assert words[words.index("--target") + 1] == "fixtures,mock,live"
+
+
+@pytest.mark.parametrize(("kind", "protocol"), [("lmcache", "lm"), ("lmcache-mp", "mp")])
+def test_tox_has_an_environment_with_the_client_of_each_captured_release_and_one_with_all(environments, kind, protocol):
+    releases = [str(release) for release in captured_releases(protocol=protocol)]
+    names = [f"{kind}-{one}" for one in ("all", *releases)]
+    others = [name for name in environments if name.startswith("lmcache-mp-")]
+    assert [
+        name for name in environments if name.startswith(f"{kind}-") and (kind == "lmcache-mp" or name not in others)
+    ] == names
+    lines = environments[f"{kind}-all"].strip().splitlines()
+    assert lines == [environments[f"{kind}-{release}"].strip() for release in releases]
     for release, line in zip(releases, lines, strict=True):
         words = shlex.split(line)
-        assert words[:6] == [str(ROOT / "lmconform"), "run", "--client", f"lmcache:{release}", "--lmcache", release]
-        assert words[words.index("--expectations") + 1] == "lmcache"
+        assert words[:6] == [str(ROOT / "lmconform"), "run", "--client", f"{kind}:{release}", "--lmcache", release]
+        assert words[words.index("--expectations") + 1] == kind
 
 
 def test_imports_point_down_only():

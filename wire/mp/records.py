@@ -62,12 +62,18 @@ _GROUP: Final = (
     _field("sw_size_tokens", "int", -1),
 )
 
+_EVENTS: Final = _record("enabled: bool; incarnation: int; next_cursor: int; lost: bool; events: [KVEventRecord]")
+_EVENT: Final = _record(
+    "seq: int; kind: str; medium: str; model_name: str; block_hashes: [bytes]; parent_block_hash: bytes?; token_ids: [int]"
+)
+
 KEY_RECORD: Final = RangeTable("name of the key record", ("0.3.9.post1", "IPCCacheEngineKey"), ("0.5.0", "IPCCacheServerKey"))
 
 RECORDS: Final[dict[str, RangeTable[Record]]] = {
     "IPCCacheEngineKey": RangeTable(
         "IPCCacheEngineKey",
         ("0.3.9.post1", _HASH_KEY),
+        ("0.3.13", _record("model_name: str; world_size: int; worker_id: int?; chunk_hash: bytes")),
         ("0.3.14", _EITHER_KEY),
         ("0.4.2", _TOKEN_KEY),
         ("0.4.4", _SALTED_KEY),
@@ -96,13 +102,21 @@ RECORDS: Final[dict[str, RangeTable[Record]]] = {
         "CBUnifiedLookupResult",
         (
             "0.4.7",
+            _record("prefix_coverage_tokens: int; non_prefix_segments: [CBMatchResult]"),
+        ),
+        (
+            "0.5.0",
             (
                 *_record("prefix_coverage_tokens: int; non_prefix_segments: [CBMatchResult]"),
                 _field("segmented_prefix_segments", "[CBMatchResult]", []),
             ),
         ),
     ),
-    "EngineGroupInfo": RangeTable("EngineGroupInfo", ("0.4.7", _GROUP)),
+    "EngineGroupInfo": RangeTable(
+        "EngineGroupInfo",
+        ("0.4.7", _GROUP),
+        ("0.5.5", (*_GROUP, _field("extra_object_group_tag", "int", 0), _field("recurrent_state", "bool", False))),
+    ),
     "ObjectKey": RangeTable(
         "ObjectKey",
         (
@@ -116,6 +130,8 @@ RECORDS: Final[dict[str, RangeTable[Record]]] = {
     ),
     "MemoryLayoutDesc": RangeTable("MemoryLayoutDesc", ("0.5.0", _record("shapes: [[int]]; dtypes: [str]"))),
     "TransferChannelAddress": RangeTable("TransferChannelAddress", ("0.5.0", _record("offset: int; size: int"))),
+    "KVEventBatch": RangeTable("KVEventBatch", ("0.5.6", _EVENTS)),
+    "KVEventRecord": RangeTable("KVEventRecord", ("0.5.6", _EVENT)),
     "ServerModuleCallRequest": RangeTable("ServerModuleCallRequest", ("0.5.6", _record("method: str; payload: bytes"))),
     "ServerModuleCallResponse": RangeTable(
         "ServerModuleCallResponse", ("0.5.6", _record("success: bool; payload: bytes; error: str"))

@@ -167,8 +167,8 @@ def complete(release: Release, type_: Type, value: Value) -> Value:
             return [complete(release, element, member) for member in value]
         case Tuple(elements) if isinstance(value, list) and len(value) == len(elements):
             return [complete(release, element, member) for element, member in zip(elements, value, strict=True)]
-        case Map(_, member_type) if isinstance(value, dict):
-            return {name: complete(release, member_type, member) for name, member in value.items()}
+        case Map(key, member_type) if isinstance(value, dict):
+            return {_key(key, name): complete(release, member_type, member) for name, member in value.items()}
         case Named(name) if name in RECORDS and isinstance(value, dict):
             return {
                 field.name: complete(release, field.type, value[field.name]) if field.name in value else default_of(field)
@@ -176,6 +176,27 @@ def complete(release: Release, type_: Type, value: Value) -> Value:
                 if field.name in value or not field.required
             }
     return value
+
+
+def check_salts(value: Value, place: str = "value") -> None:
+    """Refuse a record, at any depth, whose ``cache_salt`` lacks what lmcache's own records ask of it.
+
+    Raises:
+        ValueRefused: it does.
+    """
+    if isinstance(value, dict):
+        if isinstance(value.get("cache_salt"), str):
+            _check_salt(value, place)
+        for name, member in value.items():
+            check_salts(member, f"{place}.{name}")
+    elif isinstance(value, list) and value and not isinstance(value[0], int):
+        for index, member in enumerate(value):
+            check_salts(member, f"{place}[{index}]")
+
+
+def _key(type_: Type, name: Any) -> Any:
+    """A key of a map; in JSON all of them are texts."""
+    return int(name) if type_ == Scalar("int") and isinstance(name, str) and name.isdecimal() else name
 
 
 def _check_salt(record: Mapping[str, Value], place: str) -> None:

@@ -6,6 +6,8 @@ A wrapper's own constructor asks a device for a handle; here the object is made 
 import ast
 import importlib
 import inspect
+import io
+import pickle
 import pkgutil
 import textwrap
 
@@ -74,29 +76,59 @@ def mp_encode_registration(args):
     cls = wrappers().get(args["wrapper"])
     if cls is None:
         raise Inapplicable(f"this release has no {args['wrapper']}")
-    require_order_of_constructor(cls, list(args["fields"]))
+    same = require_order_of_constructor(cls, list(args["fields"]))
     wrapper = object.__new__(cls)
     for name, value in args["fields"].items():
-        setattr(wrapper, name, to_field(name, value, args.get("size")))
+        found = to_field(name, value, args.get("size"))
+        if name in same and getattr(wrapper, same[name]) == found:
+            found = getattr(wrapper, same[name])  # one object, as in the constructor: a pickle writes it once
+        setattr(wrapper, name, found)
     return {"bytes": {"hex": WRAPPER_CONFIG.serializer(wrapper).hex()}}
 
 
 def require_order_of_constructor(cls, names):
-    """A pickle writes fields in the order in which they were set, so that the question must have the constructor's order."""
+    """A pickle writes fields in the order in which they were set, so that the question must have the constructor's order.
+
+    Returns the fields that the constructor sets to another one: field to the other.
+    """
     constructor = ast.parse(textwrap.dedent(inspect.getsource(cls.__init__))).body[0]
-    found = []
+    found, same = [], {}
     for node in ast.walk(constructor):
         targets = node.targets if isinstance(node, ast.Assign) else [node.target] if isinstance(node, ast.AnnAssign) else []
-        own = (t for t in targets if isinstance(t, ast.Attribute) and isinstance(t.value, ast.Name) and t.value.id == "self")
+        own = [target for target in targets if is_own(target)]
         found += [(target.lineno, target.attr) for target in own]
+        if own and is_own(node.value):
+            same |= {target.attr: node.value.attr for target in own}
     set_there = list(dict.fromkeys(name for _, name in sorted(found)))
     if set_there != names:
         raise AssertionError(f"the constructor of {cls.__name__} sets {set_there}, the question has {names}")
+    return same
+
+
+def is_own(node):
+    return isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == "self"
 
 
 def mp_decode_registration(args):
+    """The fields of a wrapper; ``globals``, if given, are all that a pickle may refer to, and it is read so before."""
     wrappers()
-    return {"fields": described(WRAPPER_CONFIG.deserializer(bytes.fromhex(args["bytes"]["hex"])))}
+    blob = bytes.fromhex(args["bytes"]["hex"])
+    if args.get("globals"):
+        Restricted(io.BytesIO(blob), {tuple(name) for name in args["globals"]}).load()
+    return {"fields": described(WRAPPER_CONFIG.deserializer(blob))}
+
+
+class Restricted(pickle.Unpickler):
+    """Finds some names, and no others."""
+
+    def __init__(self, file, allowed):
+        super().__init__(file)
+        self.allowed = allowed
+
+    def find_class(self, module, name):
+        if (module, name) not in self.allowed:
+            raise pickle.UnpicklingError(f"{module}.{name} is not to be found")
+        return super().find_class(module, name)
 
 
 def described(wrapper):

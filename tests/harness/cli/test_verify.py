@@ -26,6 +26,13 @@ def test_an_edited_vector_of_the_multiprocess_protocol_is_named_with_its_line(co
     assert "0.5.6: " in ended.out
 
 
+def test_a_multiprocess_protocol_whose_manifest_is_gone_is_named(command, corpus_copy):
+    (corpus_copy / "0.5.6" / "mp" / "manifest.json").unlink()
+    ended = command("verify", "--corpus", str(corpus_copy))
+    assert ended.code == 2
+    assert f"{corpus_copy / '0.5.6' / 'mp'}: has no manifest.json" in ended.err
+
+
 def test_a_corpus_of_the_multiprocess_protocol_alone_is_a_corpus(command, corpus_copy):
     for path in (corpus_copy / "0.5.6").iterdir():
         if path.is_file():

@@ -10,7 +10,7 @@ from jsonschema import Draft202012Validator
 from harness.client import ALWAYS, OPERATIONS, PURE
 from harness.clients.contract import ContractViolation, check_line, check_member, check_python, shorten
 from harness.clients.samples import sample_key
-from harness.clients.schema_files import DIRECTORY, bytes_members, member_schema
+from harness.clients.schema_files import DIRECTORY, bytes_list_members, bytes_members, member_schema
 
 CORPUS = Path(__file__).parents[3] / "cases" / "corpus"
 PAGE = (Path(__file__).parents[3] / "docs" / "reference" / "client-protocol.md").read_text()
@@ -70,6 +70,11 @@ def test_bytes_stand_where_the_page_puts_them():
         ("unpack_layout", "ok"): {"paged"},
         ("put", "args"): {"payload"},
         ("get", "ok"): {"payload"},
+        ("mp_encode_registration", "ok"): {"bytes"},
+    }
+    assert {(op, side): set(bytes_list_members(op, side)) for op, side in SIDES if bytes_list_members(op, side)} == {
+        ("mp_store", "args"): {"chunks"},
+        ("mp_retrieve", "ok"): {"chunks"},
     }
 
 

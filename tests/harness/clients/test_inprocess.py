@@ -92,7 +92,7 @@ def test_exceptions_are_answers(error, answer):
 
 def test_a_miss_belongs_to_get_alone():
     assert answer_of(raising(MissError()), "get") == Miss()
-    with pytest.raises(AdapterFault, match="only get can miss"):
+    with pytest.raises(AdapterFault, match="only get and mp_retrieve can miss"):
         answer_of(raising(MissError()))
 
 

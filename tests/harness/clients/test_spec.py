@@ -43,6 +43,8 @@ def test_a_class_without_form_gets_a_suggestion():
         ("stdio:./no-such-file", "there is no file "),
         ("lmcache:", "needs a release, such as lmcache:0.5.6"),
         ("lmcache:newest", "lmcache:newest: "),
+        ("lmcache-mp:", "needs a release, such as lmcache-mp:0.5.6"),
+        ("lmcache-mp:0.3.7", "lmcache-mp:0.3.7: this release is not in the corpus (captured: 0.3.9.post1, "),
         ("lmcache:0.3.8", "lmcache:0.3.8: this release is not in the corpus (captured: 0.3.1, "),
         ("python:", "names no class"),
         ("python:json", "names no class"),

@@ -1,0 +1,1 @@
+"""Cases about the wire of the multiprocess server."""

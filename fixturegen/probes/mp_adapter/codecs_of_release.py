@@ -1,0 +1,26 @@
+"""Pure operations, through the modules that captured the corpus."""
+
+import answers
+import scratch
+
+ASKED = (
+    "mp_encode_request",
+    "mp_decode_request",
+    "mp_encode_reply",
+    "mp_decode_reply",
+    "mp_object_keys",
+    "mp_encode_registration",
+)
+
+
+def operation(name):
+    _, ask = answers.OPERATIONS[name]
+
+    def run(args):
+        found = ask(args)
+        return {**found, "bytes": scratch.left(bytes.fromhex(found["bytes"]["hex"]))} if "bytes" in found else found
+
+    return run
+
+
+OPERATIONS = {name: operation(name) for name in ASKED if name in answers.OPERATIONS}

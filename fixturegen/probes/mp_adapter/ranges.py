@@ -1,0 +1,11 @@
+"""Ranges of keys, cut to whole chunks, which a caller of lmcache's client does before it makes a key."""
+
+from outcomes import Refused
+
+
+def cut(key, chunk_tokens):
+    """The key with its end at that of a whole chunk, and the number of chunks in its range."""
+    start, end = key["start"], key["end"] // chunk_tokens * chunk_tokens
+    if start % chunk_tokens:
+        raise Refused(f"start is {start}, which is not where a chunk of {chunk_tokens} tokens begins")
+    return {**key, "end": end}, max(end - start, 0) // chunk_tokens

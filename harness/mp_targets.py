@@ -1,0 +1,224 @@
+"""What cases about the multiprocess server run against: a fresh mock for each case, or live servers of the real lmcache."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Final, Protocol
+
+from fixturegen.environment import PinnedEnvironment, open_environment
+from fixturegen.errors import CaptureError, EnvironmentUnavailable
+from harness import meeting
+from harness.failure import TargetUnavailable
+from harness.targets import require_reachable
+from wire.errors import WireError
+from wire.mp.frames import decode_reply, encode_request
+from wire.mp.operations import operation_table
+from wire.release import RangeTable, Release
+
+if TYPE_CHECKING:
+    from mockserver.mp import MpServer
+
+CHUNK_SIZE: Final = 16
+"""Tokens of a chunk of every server that is started here."""
+ANSWER_TIMEOUT: Final = 2.0
+"""Seconds that a live server may take for a NOOP."""
+
+SHARED_MEMORY: Final = RangeTable(
+    "servers whose engine-driven chunks lie in shared memory", ("0.3.9.post1", False), ("0.4.7", True)
+)
+
+
+class LiveMpServer(Protocol):
+    """The real server as the pinned environment gives it."""
+
+    host: str
+    port: int
+
+    def restart(self) -> None:
+        """Kill it, and start it again at the same address with an empty store."""
+
+    def kill(self) -> None:
+        """End it as a crash would."""
+
+    def status(self) -> Mapping[str, Any] | None:
+        """What it says of its state over HTTP; None for a release that says nothing."""
+
+
+@dataclass(frozen=True)
+class MpTarget:
+    """A server that answers: the mock, with its journal and faults, or a live one, with neither."""
+
+    release: Release
+    host: str
+    port: int
+    mock: MpServer | None = None
+    live: LiveMpServer | None = None
+    """A live server that we started; None for the mock and for one of the user."""
+    protocol: str = "mp"
+    chunk_size: int = CHUNK_SIZE
+
+    @property
+    def journal(self) -> Any:
+        """What crossed the wire of the mock."""
+        return self._mock("has no journal").journal
+
+    def misbehave(self, *faults: str) -> None:
+        """Give the mock faults, written as for ``lmconform serve --protocol mp --fault``; none ends them."""
+        from mockserver.mp.faults import NO_MP_FAULTS, parse_mp_plan
+
+        self._mock("takes no faults").set_faults(parse_mp_plan(faults) if faults else NO_MP_FAULTS)
+
+    def stop(self) -> None:
+        """Stop the server, as a crash would."""
+        if self.live is not None:
+            self.live.kill()
+        else:
+            self._mock("is not ours to stop").stop()
+
+    def restart(self) -> None:
+        """Stop it, and start it again on the same port; registrations, objects and sessions are gone."""
+        if self.live is not None:
+            self.live.restart()
+        else:
+            self._mock("is not ours to restart").restart()
+
+    def status(self) -> Mapping[str, Any]:
+        """The counts of objects and locks, as ``/status`` of the real server has them.
+
+        Raises:
+            LookupError: the server tells nothing.
+        """
+        found = self.mock.status() if self.mock is not None else self.live.status() if self.live is not None else None
+        if found is None:
+            raise LookupError(f"the server of lmcache {self.release} tells nothing of its state")
+        return found
+
+    def _mock(self, what: str) -> MpServer:
+        if self.mock is None:
+            raise LookupError(f"a live server {what}; the case must run on the mock only")
+        return self.mock
+
+
+class MakeMpMock(Protocol):
+    """Makes a mock that is not started yet."""
+
+    def __call__(
+        self, release: Release, *, host: str, allow_remote: bool, chunk_size: int, shared_memory: bool, mode: str
+    ) -> MpServer:
+        """A mock of a release that will listen there."""
+
+
+_make_mock: MakeMpMock | None = None
+"""None for our own, which is imported when it is needed."""
+
+
+@contextlib.contextmanager
+def mp_mocks_made_by(make: MakeMpMock) -> Iterator[None]:
+    """In this process, let mocks be something else than our mock server: one with a defect, which cases must find."""
+    global _make_mock  # noqa: PLW0603  # cases make mocks themselves, and know of no run
+    before, _make_mock = _make_mock, make
+    try:
+        yield
+    finally:
+        _make_mock = before
+
+
+@contextlib.contextmanager
+def mock_mp_server(release: Release, *, shared_memory: bool = True, mode: str = "engine_driven") -> Iterator[MpTarget]:
+    """A mock with an empty store; ``shared_memory`` counts where the release has it."""
+    from mockserver.mp import MpServer
+
+    make: Any = _make_mock or MpServer
+    shared = shared_memory and SHARED_MEMORY[release]
+    host = meeting.host()
+    with make(release, host=host, allow_remote=True, chunk_size=CHUNK_SIZE, shared_memory=shared, mode=mode) as mock:
+        found, port = mock.address
+        yield MpTarget(release, found, port, mock)
+
+
+def answers_noop(release: Release, host: str, port: int, seconds: float = ANSWER_TIMEOUT) -> bool:
+    """Whether the server at an address answers a NOOP in time; its health page says nothing about that."""
+    import zmq
+
+    table = operation_table(release)
+    context = zmq.Context()
+    socket = context.socket(zmq.DEALER)
+    socket.linger = 0
+    try:
+        socket.connect(f"tcp://{host}:{port}")
+        socket.send_multipart([b"\x00", *encode_request(table, "NOOP", [])])
+        if not socket.poll(int(seconds * 1000)):
+            return False
+        return decode_reply(table, "NOOP", socket.recv_multipart()[1:]) is not None
+    except (zmq.ZMQError, WireError):
+        return False
+    finally:
+        socket.close()
+        context.term()
+
+
+@dataclass
+class LiveMpServers:
+    """Real servers by release, started on first use and stopped together; or the one that the user already runs."""
+
+    runtime: str = "venv"
+    address: tuple[str, int] | None = None
+    """A running server of the user, in place of our own."""
+    _stacks: dict[tuple[Release, bool], contextlib.ExitStack] = field(default_factory=dict)
+    _running: dict[tuple[Release, bool], MpTarget] = field(default_factory=dict)
+    _failed: dict[tuple[Release, bool], str] = field(default_factory=dict)
+    _environment: PinnedEnvironment | None = None
+
+    def get(self, release: Release, *, shared_memory: bool = True) -> MpTarget:
+        """The live server of a release; it is started again where the last case left it without an answer.
+
+        Raises:
+            TargetUnavailable: there is none, and the message says why.
+        """
+        place = (release, shared_memory and SHARED_MEMORY[release])
+        if place in self._failed:
+            raise TargetUnavailable(self._failed[place])
+        try:
+            running = self._running.get(place)
+            if running is None or not answers_noop(release, running.host, running.port):
+                self._end(place)
+                self._running[place] = self._start(*place)
+        except (EnvironmentUnavailable, CaptureError) as error:
+            self._failed[place] = (
+                f"no live multiprocess server of lmcache {release}: {error}; without live in --target none is needed"
+            )
+            raise TargetUnavailable(self._failed[place]) from None
+        return self._running[place]
+
+    def _start(self, release: Release, shared_memory: bool) -> MpTarget:
+        if self.address is not None:
+            host, port = self.address
+            require_reachable(host)
+            if not answers_noop(release, host, port):
+                raise EnvironmentUnavailable(
+                    f"the server at {host}:{port} does not answer NOOP as lmcache {release} does; "
+                    "check the address and the release it runs"
+                )
+            return MpTarget(release, host, port)
+        from fixturegen.mp.launch import Launch
+
+        if self._environment is None:
+            self._environment = open_environment(self.runtime)
+        stack = self._stacks[release, shared_memory] = contextlib.ExitStack()
+        launch = Launch(chunk_size=CHUNK_SIZE, shared_memory=shared_memory)
+        server = stack.enter_context(self._environment.mp_server(release, launch, host=meeting.host()))
+        return MpTarget(release, server.host, server.port, live=server)
+
+    def _end(self, place: tuple[Release, bool]) -> None:
+        self._running.pop(place, None)
+        stack = self._stacks.pop(place, None)
+        if stack is not None:
+            stack.close()
+
+    def close(self) -> None:
+        """Stop every server that was started here."""
+        for place in list(self._stacks):
+            self._end(place)
+        self._running.clear()

@@ -1,0 +1,69 @@
+"""The two wires that cases are about, and which of them a run has cases for."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Final, Literal
+
+from harness.client import LM_OPERATIONS, MP_OPERATIONS
+from harness.usage import UsageError
+from reports.words import listing
+from wire.mp.operations import FIRST_RELEASE
+from wire.release import Release
+
+Protocol = Literal["lm", "mp"]
+PROTOCOLS: Final[tuple[Protocol, ...]] = ("lm", "mp")
+DECLARED: Final = "declared"
+"""The wires of which the client declares an operation."""
+BOTH: Final = "both"
+CHOICES: Final = (DECLARED, *PROTOCOLS, BOTH)
+
+_SHARED: Final = frozenset(LM_OPERATIONS) & frozenset(MP_OPERATIONS)
+"""Operations that say nothing of a wire: connections are opened and closed on both."""
+_OPERATIONS: Final[dict[Protocol, frozenset[str]]] = {
+    "lm": frozenset(LM_OPERATIONS) - _SHARED,
+    "mp": frozenset(MP_OPERATIONS) - _SHARED,
+}
+
+
+def protocol_of(topic: str) -> Protocol:
+    """The wire that a topic of cases is about: its first part, where that is ``mp``."""
+    return "mp" if topic.split(".", maxsplit=1)[0] == "mp" else "lm"
+
+
+def parse_protocol(text: str) -> str:
+    """What ``--protocol`` names.
+
+    Raises:
+        UsageError: anything but one of :data:`CHOICES`.
+    """
+    if text not in CHOICES:
+        raise UsageError(f"unknown protocol {text!r}; write one of {', '.join(CHOICES)}")
+    return text
+
+
+def named(choice: str) -> Sequence[Protocol]:
+    """The wires that a choice names, without looking at a client."""
+    return [protocol for protocol in PROTOCOLS if choice in {protocol, BOTH, DECLARED}]
+
+
+def declared(operations: Iterable[str]) -> Sequence[Protocol]:
+    """The wires of which a client declares an operation; both for a client that declares nothing of either."""
+    names = set(operations)
+    found = [protocol for protocol in PROTOCOLS if names & _OPERATIONS[protocol]]
+    return found or PROTOCOLS
+
+
+def as_choice(protocols: Sequence[Protocol]) -> str:
+    """The choice that names exactly these wires."""
+    return BOTH if len(protocols) == len(PROTOCOLS) else protocols[0]
+
+
+def has_protocol(release: Release, protocol: Protocol) -> bool:
+    """Whether a release speaks a wire."""
+    return protocol == "lm" or release >= FIRST_RELEASE
+
+
+def left_out_text(protocols: Sequence[str]) -> str:
+    """Why cases of these wires are not in a run."""
+    return f"cases of {listing(protocols)}: the client declares none of their operations; --protocol both runs them"

@@ -1,0 +1,190 @@
+"""Smoke checks of clients of the multiprocess server: one round trip on a mock, and a server that never answers."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any, Final
+
+from harness.client import MP_CONNECTED, MP_PURE, ClientFailure, ClientHang, Error, Ok
+from harness.clients.contract import shorten
+from harness.mp_keys import MpKeys
+from harness.mp_targets import MpTarget, mock_mp_server
+from harness.smoke.asking import Asker, CheckFailed, NotApplicable, explanation
+from harness.smoke.sockets import SLACK, TIMEOUT
+from wire.mp.operations import FIRST_RELEASE, operation_table
+from wire.release import Release
+
+_CONNECTION: Final = "smoke-mp"
+_SILENT: Final = "silent-mp"
+_TALKING: Final = ("mp_noop", "mp_chunk_size", "mp_ping", "mp_register", "mp_store", "mp_lookup", "mp_retrieve", "mp_end_session")
+_NEEDED: Final = {
+    "mp_chunk_size": "GET_CHUNK_SIZE",
+    "mp_ping": "PING",
+    "mp_end_session": "END_SESSION",
+    "mp_lookup": "END_SESSION",
+}
+"""The operation that a release must have for a step; those of the data path need PREPARE_STORE."""
+_DATA_PATH: Final = ("mp_register", "mp_store", "mp_retrieve")
+_CHUNKS: Final = 2
+
+
+def declares_mp(operations: frozenset[str]) -> bool:
+    """Whether a client says anything of this wire."""
+    return not operations.isdisjoint({*MP_PURE, *MP_CONNECTED})
+
+
+def round_trip(asker: Asker) -> str:
+    """Talk to a mock, store two chunks, find them and load them, through whatever is declared."""
+    release = _require(asker)
+    with mock_mp_server(release) as server, _seen_by(server):
+        trip = _RoundTrip(asker, server)
+        steps = [op for op in _TALKING if op in asker.declared and _has(release, op)]
+        for op in ("connect", *steps, "close"):
+            if op in asker.declared:
+                trip.step(op)
+        trip.state()
+    return f"round trip on a mock of the multiprocess server of release {release}: {', '.join(trip.done)}"
+
+
+def deadline(asker: Asker) -> str:
+    """A wait for a server that never answers ends by itself."""
+    release = _require(asker)
+    op = next((op for op in ("mp_noop", "mp_chunk_size", "mp_ping") if op in asker.declared and _has(release, op)), None)
+    if op is None:
+        raise NotApplicable("none of mp_noop, mp_chunk_size and mp_ping is declared")
+    with mock_mp_server(release) as server, _seen_by(server):
+        server.misbehave("drop-reply")
+        asker.expect_ok("connect", _connect(_SILENT, asker, server, TIMEOUT))
+        arguments = {"connection": _SILENT, **({"instance_id": None} if op == "mp_ping" else {})}
+        began = time.monotonic()
+        expected = '{"id": %s, "error": {"class": "timeout", "message": "..."}}'
+        todo = "this wire has no error replies: an operation must end within the timeout_ms of connect, with error timeout"
+        try:
+            answer = asker.ask(op, arguments, deadline=TIMEOUT + SLACK)
+        except ClientHang as hang:
+            words, *more = map(str.strip, str(hang).split("\n"))
+            what = f"{words}; the server does not answer, and timeout_ms was {TIMEOUT * 1000:.0f}"
+            raise CheckFailed(explanation(what, asker.session.last_sent, "", expected % asker.id, todo, *more)) from None
+        took = time.monotonic() - began
+        if not isinstance(answer, Error):
+            raise asker.wrong(answer, expected % asker.id, todo, what=f"the server did not answer {op}, and the client did")
+        if "close" in asker.declared:
+            asker.ask("close", {"connection": _SILENT})
+    remark = "" if answer.kind == "timeout" else "; class timeout would say it better"
+    limit = f"timeout_ms {TIMEOUT * 1000:.0f}"
+    return f"{op} of a silent server ended after {took * 1000:.0f} ms with error {answer.kind}, {limit}{remark}"
+
+
+def _require(asker: Asker) -> Release:
+    release = Release.parse(asker.release)
+    if "connect" not in asker.declared or asker.declared.isdisjoint(_TALKING):
+        raise NotApplicable(f"connect and one of {', '.join(_TALKING)} are not both declared")
+    if release < FIRST_RELEASE:
+        raise NotApplicable(f"the client declares no release from {FIRST_RELEASE} on")
+    return release
+
+
+def _has(release: Release, op: str) -> bool:
+    needed = "PREPARE_STORE" if op in _DATA_PATH else _NEEDED.get(op, "NOOP")
+    return needed in operation_table(release)
+
+
+class _RoundTrip:
+    """Two chunks on their way to a mock and back."""
+
+    def __init__(self, asker: Asker, server: MpTarget) -> None:
+        self._asker = asker
+        self._server = server
+        self._keys = MpKeys(server.release)
+        self._key = self._keys(_CHUNKS)
+        self._context = self._keys.context()
+        self._chunks = self._keys.chunks(_CHUNKS, self._context)
+        self._stored = False
+        self.done: list[str] = []
+
+    def step(self, op: str) -> None:
+        """One operation, and whether its result is right."""
+        if (op == "mp_store" and "mp_register" not in self.done) or (op == "mp_retrieve" and not self._stored):
+            return
+        if op == "mp_retrieve" and "mp_lookup" not in self.done:
+            return
+        self.done.append(op)
+        values = self._asker.expect_ok(op, self._arguments(op))
+        wanted = self._wanted(op)
+        different = [name for name, value in wanted.items() if values[name] != value]
+        if different:
+            shown = {
+                name: [{"hex": each.hex()} for each in value] if name == "chunks" else value for name, value in wanted.items()
+            }
+            todo = "hand out what the server says, and the bytes as they were stored"
+            raise self._asker.wrong(Ok(values), self._asker.line(ok=shown), todo, what=f"{different[0]} is not what it should be")
+        self._stored = self._stored or op == "mp_store"
+
+    def state(self) -> None:
+        """Whether a closed connection is counted no more."""
+        if "close" not in self._asker.declared:
+            return
+        values = self._asker.expect_ok("state", {})
+        if values["connections"]:
+            raise self._asker.wrong(
+                Ok(values), self._asker.line(ok={"connections": 0}), "a connection that was closed is not counted"
+            )
+
+    def _arguments(self, op: str) -> dict[str, Any]:
+        if op == "connect":
+            return _connect(_CONNECTION, self._asker, self._server, self._asker.deadline)
+        instance = {"instance_id": self._keys.instance}
+        more: dict[str, dict[str, Any]] = {
+            "mp_ping": {"instance_id": None},
+            "mp_register": {**instance, "context": self._context},
+            "mp_store": {**instance, "key": self._key, "chunks": self._chunks},
+            "mp_lookup": {"key": self._key, "tp_size": 1},
+            "mp_retrieve": {**instance, "key": self._key},
+            "mp_end_session": {"request_id": self._key["request_id"]},
+        }
+        return {"connection": _CONNECTION, **more.get(op, {})}
+
+    def _wanted(self, op: str) -> Mapping[str, Any]:
+        table: dict[str, dict[str, Any]] = {
+            "mp_chunk_size": {"chunk_size": self._server.chunk_size},
+            "mp_ping": {"alive": True},
+            "mp_store": {"stored": True},
+            "mp_lookup": {"hits": _CHUNKS if self._stored else 0},
+            "mp_retrieve": {"chunks": self._chunks},
+        }
+        return table.get(op, {})
+
+
+def _hexadecimal(value: Any) -> Any:
+    """A value with its bytes as a line has them."""
+    if isinstance(value, list):
+        return [_hexadecimal(element) for element in value]
+    return {"hex": value.hex()} if isinstance(value, bytes) else value
+
+
+def _connect(name: str, asker: Asker, server: MpTarget, timeout: float) -> dict[str, Any]:
+    about = {"protocol": "mp", "host": server.host, "port": server.port, "release": asker.release}
+    return {"connection": name, **about, "timeout_ms": round(timeout * 1000)}
+
+
+@contextmanager
+def _seen_by(server: MpTarget) -> Iterator[None]:
+    """Add to a failure what the mock saw."""
+    try:
+        yield
+    except CheckFailed as failed:
+        raise CheckFailed(f"{failed}\n{_seen(server)}") from None
+    except ClientFailure as failure:
+        failure.args = (f"{failure}\n  {_seen(server)}",)
+        raise
+
+
+def _seen(server: MpTarget) -> str:
+    begin = f"the mock of the multiprocess server at {server.host}:{server.port} saw"
+    last = server.journal.last_exchange()
+    if last is None:
+        return f"{begin} no message"
+    what = last.operation or "a message that is no request"
+    return f"{begin} last: {what}, {len(last.frames)} frames: {shorten([frame.hex() for frame in last.frames])}"
