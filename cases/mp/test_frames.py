@@ -1,7 +1,7 @@
 """Frames byte for byte: whoever writes them as lmcache does can be compared and replayed."""
 
 from cases.mp.messages import FROM_THE_FIRST, meant_as_written, raw_frames
-from fixturegen.vector import Vector
+from harness.captures import Vector
 from harness.case import answered, case
 from harness.judge import Judge
 from harness.subject import Subject
