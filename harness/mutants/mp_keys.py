@@ -243,7 +243,7 @@ class _SaltShort(MpCodec):
     "mp-salt-cut",
     stands_for="Salts made fit for file names.",
     releases="0.4.6 and later",
-    found_by=("mp.roundtrip.salts*", "mp.properties.another-identity"),
+    found_by=("mp.roundtrip.salts*",),
 )
 class SaltShort(ReferenceMpClient):
     """Cuts salts to 32 characters of lower case."""
@@ -303,8 +303,10 @@ class OneRequest(ReferenceMpClient):
 
 
 class _LittleEndian(MpCodec):
-    def object_keys(self, key: Mapping[str, Any], chunk_size: int, *, group: int, lookup: bool) -> list[ObjectKey]:
-        found = super().object_keys(key, chunk_size, group=group, lookup=lookup)
+    def object_keys(
+        self, release: Release, key: Mapping[str, Any], chunk_size: int, *, group: int, lookup: bool
+    ) -> list[ObjectKey]:
+        found = super().object_keys(release, key, chunk_size, group=group, lookup=lookup)
         return [_rehashed(each, key, chunk_size) for each in found]
 
 
@@ -328,12 +330,14 @@ class LittleEndian(ReferenceMpClient):
 
 
 class _AlwaysOneObject(MpCodec):
-    def object_keys(self, key: Mapping[str, Any], chunk_size: int, *, group: int, lookup: bool) -> list[ObjectKey]:
+    def object_keys(
+        self, release: Release, key: Mapping[str, Any], chunk_size: int, *, group: int, lookup: bool
+    ) -> list[ObjectKey]:
         del lookup
         tokens = [token % 2**32 for token in key["token_ids"]]
         tokens += [0] * (-len(tokens) % chunk_size or (chunk_size if not tokens else 0))
         padded = {**key, "token_ids": tokens, "start": 0, "end": len(tokens)}
-        return super().object_keys(padded, chunk_size, group=group, lookup=True)[:1]
+        return super().object_keys(release, padded, chunk_size, group=group, lookup=True)[:1]
 
 
 @mp_mutant(
@@ -353,8 +357,10 @@ class _SpelledOtherwise(MpCodec):
     def object_key_text(self, release: Release, key: ObjectKey) -> str:
         return super().object_key_text(release, key).replace("@", "/")
 
-    def object_keys(self, key: Mapping[str, Any], chunk_size: int, *, group: int, lookup: bool) -> list[ObjectKey]:
-        found = super().object_keys(key, chunk_size, group=group, lookup=lookup)
+    def object_keys(
+        self, release: Release, key: Mapping[str, Any], chunk_size: int, *, group: int, lookup: bool
+    ) -> list[ObjectKey]:
+        found = super().object_keys(release, key, chunk_size, group=group, lookup=lookup)
         return found or [ObjectKey(b"", key["model_name"], 0)]
 
 
