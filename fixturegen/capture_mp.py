@@ -46,7 +46,8 @@ def capture_mp(
 ) -> Path:
     """Capture a release into ``<root>/<release>/mp/`` and return that folder.
 
-    ``transcripts`` are conversations with the real server; None holds them anew, twice.
+    ``transcripts`` are conversations with the real server; None holds them anew, twice. With given ones no server is started,
+    and there are no gRPC calls.
 
     Raises:
         EnvironmentUnavailable: the real lmcache cannot be run.
@@ -64,7 +65,9 @@ def capture_mp(
         outcomes |= answer["outcomes"]
     progress(f"{release}: asking the multiprocess protocol again")
     _require_equal(release, asked, {**answer, "outcomes": outcomes}, _ask(release, environment, asked))
-    vectors = [*_vectors(asked, outcomes), *grpc_vectors(release, environment)]
+    vectors = _vectors(asked, outcomes)
+    if transcripts is None:
+        vectors += grpc_vectors(release, environment)
     found = dict(answer["environment"])
     manifest = Manifest(
         release=str(release),
