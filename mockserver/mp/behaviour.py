@@ -16,6 +16,7 @@ Mode = Literal["engine_driven", "lmcache_driven", "auto"]
 MODES: Final[tuple[Mode, ...]] = ("engine_driven", "lmcache_driven", "auto")
 
 ENGINE_DRIVEN: Final = RangeTable("engine-driven transfer", ("0.3.9.post1", False), ("0.4.6", True))
+BOTH_WAYS: Final = RangeTable("servers with both ways of transfer at once", ("0.3.9.post1", False), ("0.4.7", True))
 SHARED_POOL: Final = RangeTable("engine-driven transfer over shared memory", ("0.3.9.post1", False), ("0.4.7", True))
 
 UNKNOWN_OPERATION_KILLS: Final = RangeTable(

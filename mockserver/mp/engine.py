@@ -67,7 +67,7 @@ class Engine:
         engine_driven = behaviour.ENGINE_DRIVEN[self.release]
         if mode != "lmcache_driven" and engine_driven:
             found.update(self.contexts.handlers())
-        if mode != "engine_driven" or not engine_driven:
+        if mode == "lmcache_driven" or not engine_driven or (mode == "auto" and behaviour.BOTH_WAYS[self.release]):
             found.update(self.tensors.handlers())
         return found
 
