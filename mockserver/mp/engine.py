@@ -50,7 +50,7 @@ class Engine:
         self.lookups = Lookups(release, chunk_size, self.store, self.sessions, self.layouts)
         self.contexts = EngineDriven(release, chunk_size, self.store, self.sessions, self.layouts)
         self.tensors = ServerDriven(release, chunk_size, self.store, self.sessions, self.layouts)
-        self.peers = Peers(self.store)
+        self.peers = Peers(release, self.store)
         self.handlers: Mapping[str, Handler] = self._handlers(mode)
 
     def _handlers(self, mode: Mode) -> dict[str, Handler]:
