@@ -23,6 +23,10 @@ RECORDED_SILENCE: Final = 0.4
 """Seconds without a reply that a recording calls silence, where the step does not say how long."""
 REPLAYED_SILENCE: Final = 0.05
 """The same for a replay: enough for a server on this machine that has nothing else to do."""
+COUNTS_PATIENCE: Final = 5.0
+COUNTS_PAUSE: Final = 0.04
+STEADY: Final = 4
+"""So many equal readings of the counts, with pauses between, are taken for the end of what a server does after its reply."""
 POLLS: Final = 400
 POLL_PAUSE: Final = 0.02
 LONGEST_LITERAL: Final = 4096
@@ -128,12 +132,22 @@ class _Play:
         data = raw(self.bound[step.values["of"]])
         return [patterned(pattern["seed"], pattern["length"]) in data for pattern in step.values["patterns"]]
 
-    def counted(self) -> Json:
-        """How the counts of the state differ from those at the first status step; None where nobody counts."""
+    def counted(self, expected: Json = None) -> Json:
+        """How the counts of the state differ from those at the first status step; None where nobody counts.
+
+        A server goes on a little after its reply: they are read until they are as expected, or until they stay as they are.
+        """
         if self._abilities.counts is None:
             return None
         before = self._before or {}
-        return {name: count - before.get(name, 0) for name, count in self._abilities.counts().items()}
+        until = time.monotonic() + COUNTS_PATIENCE
+        found: list[Json] = []
+        while time.monotonic() < until:
+            found.append({name: count - before.get(name, 0) for name, count in self._abilities.counts().items()})
+            if found[-1] == expected or (expected is None and len(found) >= STEADY and found[-STEADY:] == [found[-1]] * STEADY):
+                break
+            time.sleep(COUNTS_PAUSE)
+        return found[-1]
 
     def _frames(self, step: MpStep) -> list[bytes]:
         return [frame_bytes(frame, self.bound) for frame in step.values["frames"]]
@@ -195,7 +209,7 @@ def replay(
             elif step.do == "contains":
                 found = _equal(index, step.values["got"], play.contained(step))
             elif step.do == "status" and "got" in step.values:
-                counts = play.counted()
+                counts = play.counted(step.values["got"])
                 found = None if counts is None else _equal(index, step.values["got"], counts)
             else:
                 found = None

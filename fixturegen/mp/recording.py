@@ -59,24 +59,22 @@ def record_all(release: Release, environment: PinnedEnvironment, scripts: Sequen
 
 
 def require_again(release: Release, environment: PinnedEnvironment, recorded: Sequence[MpTranscript]) -> None:
-    """Hold recorded conversations once more, with servers of their own.
+    """Hold recorded conversations once more, with servers of their own; not those that kill a server, which had one of their own.
 
     Raises:
         EnvironmentUnavailable: a server does not start.
         CaptureError: one went differently; the message names it.
     """
-    for launch in dict.fromkeys(launch_for(release, transcript.setting) for transcript in recorded):
-        wanted = [transcript for transcript in recorded if launch_for(release, transcript.setting) == launch]
+    survived = [transcript for transcript in recorded if not transcript.fatal]
+    for launch in dict.fromkeys(launch_for(release, transcript.setting) for transcript in survived):
+        wanted = [transcript for transcript in survived if launch_for(release, transcript.setting) == launch]
         with environment.mp_server(release, launch) as server:
             for transcript in wanted:
                 difference = replay(server, transcript, abilities(server))
-                if difference is not None:
+                problem = "" if difference is None else str(difference)
+                if not problem and not server.alive():
+                    problem = "its message thread is dead afterwards"
+                if problem:
                     raise CaptureError(
-                        f"the multiprocess server of lmcache {release} went differently in {transcript.id} in two runs: {difference}"
+                        f"the multiprocess server of lmcache {release} went differently in {transcript.id} in two runs: {problem}"
                     )
-                if server.alive() is transcript.fatal:
-                    raise CaptureError(
-                        f"the multiprocess server of lmcache {release} survived {transcript.id} in one of two runs"
-                    )
-                if transcript.fatal:
-                    server.restart()

@@ -85,7 +85,8 @@ class Engine:
             return self.handlers[operation](*payloads)
 
     def close(self) -> None:
-        """Remove the pool."""
+        """Let go of the memory of clients, and remove the pool."""
+        self.tensors.close()
         self.store.pool.close()
 
     def status(self) -> dict[str, Any]:
@@ -97,5 +98,6 @@ class Engine:
                 "active_sessions": len(self.sessions),
                 "active_prefetch_jobs": self.lookups.active,
                 **self.contexts.status(),
+                **self.tensors.status(),
                 "storage_manager": {"l1_manager": self.store.status()},
             }
