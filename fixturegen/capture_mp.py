@@ -12,8 +12,9 @@ from fixturegen.errors import CaptureError
 from fixturegen.inputs import Question
 from fixturegen.inputs.mp import STEPS, step
 from fixturegen.manifest import Manifest
+from fixturegen.mp.grpc import grpc_vectors
 from fixturegen.mp.launch import NEEDS_SHIM, NO_DATA_PATH, NO_SERVER
-from fixturegen.mp.recording import record_all, require_equal
+from fixturegen.mp.recording import record_all, require_again
 from fixturegen.mp.scenarios import scenarios
 from fixturegen.mp.transcript import MpTranscript
 from fixturegen.vector import Vector
@@ -45,7 +46,8 @@ def capture_mp(
 ) -> Path:
     """Capture a release into ``<root>/<release>/mp/`` and return that folder.
 
-    ``transcripts`` are conversations with the real server; None holds them anew, twice.
+    ``transcripts`` are conversations with the real server; None holds them anew, twice. With given ones no server is started,
+    and there are no gRPC calls.
 
     Raises:
         EnvironmentUnavailable: the real lmcache cannot be run.
@@ -64,6 +66,8 @@ def capture_mp(
     progress(f"{release}: asking the multiprocess protocol again")
     _require_equal(release, asked, {**answer, "outcomes": outcomes}, _ask(release, environment, asked))
     vectors = _vectors(asked, outcomes)
+    if transcripts is None:
+        vectors += grpc_vectors(release, environment)
     found = dict(answer["environment"])
     manifest = Manifest(
         release=str(release),
@@ -98,10 +102,10 @@ def conversations(release: Release, environment: PinnedEnvironment, progress: Pr
     if not scripts:
         return []
     progress(f"{release}: talking to the multiprocess server")
-    first = record_all(release, environment, scripts)
+    held = record_all(release, environment, scripts)
     progress(f"{release}: talking to the multiprocess server again")
-    require_equal(release, first, record_all(release, environment, scripts))
-    return first
+    require_again(release, environment, held)
+    return held
 
 
 def stand_ins(release: Release) -> list[str]:

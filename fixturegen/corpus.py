@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from fixturegen.errors import CorpusError
-from fixturegen.manifest import MANIFEST_NAME, PROTOCOLS, FileEntry, Manifest, Protocol
+from fixturegen.manifest import MANIFEST_NAME, FileEntry, Manifest, Protocol
 from fixturegen.mp.transcript import MpTranscript
 from fixturegen.vector import Transcript, Vector, content_hash
 from wire.errors import UnknownReleaseError

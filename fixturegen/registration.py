@@ -93,12 +93,9 @@ def decode_registrations(
         EnvironmentUnavailable: the environment cannot be made.
         CaptureError: the child ended without an answer, or took too long.
     """
-    allowed = allowed_globals(release, root) if PICKLED[release] else frozenset()
+    allowed = allowed_globals(release, root)
     for blob in blobs:
-        if len(blob) > LARGEST:
-            raise BlobRefused(f"a registration blob has {len(blob)} bytes; at most {LARGEST} are looked at")
-        if PICKLED[release]:
-            require_known_globals(blob, allowed)
+        require_openable(release, blob, allowed)
     job = {
         "vectors": [
             {
@@ -121,12 +118,26 @@ def _registration(outcome: Mapping[str, Any]) -> Registration:
     return Registration(fields.pop("wrapper"), fields)
 
 
+def require_openable(release: Release, blob: bytes, allowed: frozenset[Global]) -> None:
+    """Nothing, if the child may be given a blob; ``allowed`` is from :func:`allowed_globals`.
+
+    Raises:
+        BlobRefused: it is too large, or a pickle that names or does what no real blob does.
+    """
+    if len(blob) > LARGEST:
+        raise BlobRefused(f"a registration blob has {len(blob)} bytes; at most {LARGEST} are looked at")
+    if PICKLED[release]:
+        require_known_globals(blob, allowed)
+
+
 def allowed_globals(release: Release, root: Path | None = None) -> frozenset[Global]:
-    """What the real blobs of a release refer to, and the data types of torch.
+    """What the real blobs of a release refer to, and the data types of torch; nothing where blobs are no pickles.
 
     Raises:
         CorpusError: the multiprocess protocol of the release is not captured.
     """
+    if not PICKLED[release]:
+        return frozenset()
     vectors = load_corpus(release, root, protocol="mp").vectors["mp_encode_registration"]
     blobs = [bytes.fromhex(vector.answer["bytes"]["hex"]) for vector in vectors if vector.ok is not None]
     return frozenset(name for blob in blobs for name in globals_of(blob)) | {("torch", name) for name in DTYPES}

@@ -15,6 +15,7 @@ from harness.mp_keys import MpKeys
 from harness.mp_targets import MpTarget, mock_mp_server
 from harness.plugin import matrix_of
 from harness.protocols import protocol_of
+from harness.real_wrappers import RealWrappers
 from harness.subject import Subject, require
 from harness.targets import Server, mock_server
 from harness.values import Keys
@@ -35,6 +36,7 @@ NAMES: Final = (
     "mp_server",
     "mp_table",
     "profile",
+    "real_wrappers",
     "release",
     "server",
     "vector",
@@ -140,6 +142,12 @@ def mp_table(cell: Cell) -> OperationTable:
 def mp_keys(cell: Cell) -> MpKeys:
     """Makes mp keys that no other test uses."""
     return MpKeys(cell.release)
+
+
+@pytest.fixture
+def real_wrappers(request: pytest.FixtureRequest) -> RealWrappers:
+    """The classes of the real lmcache that read the tensors of a registration."""
+    return RealWrappers(matrix_of(request.config).live.runtime)
 
 
 @pytest.fixture

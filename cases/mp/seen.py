@@ -9,14 +9,14 @@ from typing import Any, Final
 from cases.mp.messages import request_in_words
 from cases.mp.workers import CHUNK, Request
 from harness.judge import Judge
+from harness.mp_journal import Exchange
 from harness.mp_targets import MpTarget
-from mockserver.mp.journal import Exchange
 from wire.mp.operations import OperationTable
 from wire.mp.records import KEY_RECORD, fields_of
 from wire.mp.values import pack
 
 ANY: Final = object()
-"""A payload that is the client's choice."""
+"""A payload, or a member of one, that is the client's choice."""
 POLLS: Final = ("QUERY_PREFETCH_STATUS", "WAIT_PREFETCH_STATUS")
 REQUIREMENT_OF: Final = {
     "token_ids": "MP-KEY-001",
@@ -63,16 +63,26 @@ class Watch:
     def like(self, exchange: Exchange, wanted: Wanted) -> None:
         """A request is the one that is due."""
         operation = self._table.named(wanted.name)
-        payloads = [pack(None if payload is ANY else payload) for payload in wanted.payloads]
+        payloads = [pack(_plain(payload)) for payload in wanted.payloads]
         expected = request_in_words(self._judge, self._table, operation, [pack(operation.number), *payloads])
         got = request_in_words(self._judge, self._table, operation, exchange.frames[1:])
         for index, payload in enumerate(wanted.payloads):
+            place = f"payload {index}"
             if payload is ANY:
-                expected[f"payload {index}"] = got.get(f"payload {index}")
+                expected[place] = got.get(place)
+            elif isinstance(payload, Mapping) and isinstance(got.get(place), Mapping):
+                chosen = {name for name, value in payload.items() if value is ANY} & set(expected[place])
+                expected[place] |= {name: got[place].get(name) for name in chosen}
         self._judge.same_value(expected, got, what=f"the {wanted.name} request", cite=_cite(expected, got))
 
     def _all(self) -> list[Exchange]:
         return list(self._server.journal.exchanges())
+
+
+def _plain(payload: Any) -> Any:
+    if isinstance(payload, Mapping):
+        return {name: None if value is ANY else value for name, value in payload.items()}
+    return None if payload is ANY else payload
 
 
 def record(table: OperationTable, wanted: Request, rank: int | None) -> dict[str, Any]:

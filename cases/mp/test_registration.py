@@ -5,11 +5,13 @@ from typing import Any
 
 import msgspec
 
-from fixturegen.vector import Vector
+from harness.captures import Corpus, Vector
 from harness.case import answered, case
 from harness.judge import Judge
+from harness.real_wrappers import RealWrappers
 from harness.subject import Subject
 from wire.mp.values import to_json
+from wire.release import Release
 
 NEEDS = ("mp_encode_registration",)
 
@@ -33,6 +35,17 @@ def test_bytes(client: Subject, judge: Judge, vector: Vector) -> None:
     """A tensor has the bytes that lmcache writes."""
     got = client.ok("mp_encode_registration", **vector.args)["bytes"]
     judge.same_bytes(raw(vector), got, what="the tensor", source=vector)
+
+
+@case("MP-REG-001", "MP-REG-002", targets=("live",), needs=NEEDS, releases="0.3.9.post1 and later")
+def test_real_class(client: Subject, judge: Judge, corpus: Corpus, release: Release, real_wrappers: RealWrappers) -> None:
+    """Every tensor that the client writes is read by lmcache's own class, which finds the fields that the client was given."""
+    vectors = [vector for vector in corpus.vectors["mp_encode_registration"] if vector.ok is not None]
+    blobs = [client.ok("mp_encode_registration", **vector.args)["bytes"] for vector in vectors]
+    for vector, reading in zip(vectors, real_wrappers.read(release, blobs), strict=True):
+        judge.holds(reading.refusal is None, f"lmcache does not read the tensor: {reading.refusal}", source=vector)
+        expected = corpus.vector(vector.id.replace(".encode.", ".decode.")).answer["fields"]
+        judge.same_value(expected, reading.fields, what="the tensor as lmcache reads it", source=vector)
 
 
 def raw(vector: Vector) -> bytes:

@@ -8,6 +8,7 @@ from typing import Final, Self
 import zmq
 
 SEND_TIMEOUT: Final = 20.0
+RECONNECT_MS: Final = 300
 
 
 class Dealers:
@@ -30,6 +31,8 @@ class Dealers:
         """Open a connection; a server that does not listen yet is waited for in the background."""
         socket = self._context.socket(zmq.DEALER)
         socket.setsockopt(zmq.LINGER, 0)
+        # Fewer attempts while nobody listens: each has a small chance to get the port that it asks for, and to meet itself.
+        socket.setsockopt(zmq.RECONNECT_IVL, RECONNECT_MS)
         socket.setsockopt(zmq.SNDTIMEO, int(SEND_TIMEOUT * 1000))
         if routing_id is not None:
             socket.setsockopt(zmq.ROUTING_ID, routing_id)

@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
+from typing import Final
 
 from fixturegen import leash
 from fixturegen.mp.server import SHARED_FOLDER
+
+SEGMENT_NAME_LENGTH: Final = 26
+"""Characters of the name of memory that we make: where the name is inside other bytes, their lengths stay."""
 
 
 def path_of(name: str) -> Path:
@@ -48,8 +52,6 @@ def write(name: str, offset: int, data: bytes) -> None:
 
 class Segment:
     """Shared memory of ours, of zeros; gone with the block, or with this process."""
-
-    NAME_LENGTH = 26
 
     def __init__(self, size: int) -> None:
         self.name = f"lmconform-{os.urandom(8).hex()}"

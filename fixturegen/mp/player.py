@@ -13,7 +13,7 @@ from fixturegen.errors import CaptureError
 from fixturegen.mp import memory
 from fixturegen.mp.dealer import Dealers
 from fixturegen.mp.transcript import Bound, MpStep, MpTranscript, bind, frame_bytes, named
-from fixturegen.vector import Json, patterned
+from fixturegen.vector import Json, patterned, raw
 from wire.errors import WireError
 from wire.mp.values import unpack
 
@@ -23,6 +23,10 @@ RECORDED_SILENCE: Final = 0.4
 """Seconds without a reply that a recording calls silence, where the step does not say how long."""
 REPLAYED_SILENCE: Final = 0.05
 """The same for a replay: enough for a server on this machine that has nothing else to do."""
+COUNTS_PATIENCE: Final = 5.0
+COUNTS_PAUSE: Final = 0.04
+STEADY: Final = 4
+"""So many equal readings of the counts, with pauses between, are taken for the end of what a server does after its reply."""
 POLLS: Final = 400
 POLL_PAUSE: Final = 0.02
 LONGEST_LITERAL: Final = 4096
@@ -123,12 +127,27 @@ class _Play:
                 return {"pattern": recipe}
         return {"hex": data.hex()}
 
-    def counted(self) -> Json:
-        """How the counts of the state differ from those at the first status step; None where nobody counts."""
+    def contained(self, step: MpStep) -> Json:
+        """Whether each pattern is in bytes that came."""
+        data = raw(self.bound[step.values["of"]])
+        return [patterned(pattern["seed"], pattern["length"]) in data for pattern in step.values["patterns"]]
+
+    def counted(self, expected: Json = None) -> Json:
+        """How the counts of the state differ from those at the first status step; None where nobody counts.
+
+        A server goes on a little after its reply: they are read until they are as expected, or until they stay as they are.
+        """
         if self._abilities.counts is None:
             return None
         before = self._before or {}
-        return {name: count - before.get(name, 0) for name, count in self._abilities.counts().items()}
+        until = time.monotonic() + COUNTS_PATIENCE
+        found: list[Json] = []
+        while time.monotonic() < until:
+            found.append({name: count - before.get(name, 0) for name, count in self._abilities.counts().items()})
+            if found[-1] == expected or (expected is None and len(found) >= STEADY and found[-STEADY:] == [found[-1]] * STEADY):
+                break
+            time.sleep(COUNTS_PAUSE)
+        return found[-1]
 
     def _frames(self, step: MpStep) -> list[bytes]:
         return [frame_bytes(frame, self.bound) for frame in step.values["frames"]]
@@ -150,25 +169,17 @@ def record(peer: Peer, script: MpTranscript, abilities: Abilities | None = None)
     Raises:
         CaptureError: a reply with bound names cannot be given back byte for byte.
     """
-    steps = []
+    steps: list[MpStep] = []
     with ExitStack() as stack:
         play = _Play(peer, abilities or Abilities(), stack)
         for step in script.steps:
-            if step.do in ("receive", "poll"):
-                steps.append(_recorded_reply(play, script, step))
-            elif step.do == "shm-read":
-                steps.append(replace(step, values={**step.values, "got": play.read(step)}))
-            elif step.do == "status" and not step.values.get("first"):
-                counts = play.counted()
-                if counts is not None:
-                    steps.append(replace(step, values={"got": counts}))
-            else:
-                try:
-                    play.act(step)
-                except KeyError as error:
-                    so_far = [step.values.get("got") for step in steps if "got" in step.values]
-                    raise CaptureError(f"{script.id}: no reply brought {error}; the last one was {so_far[-1:]}") from None
-                steps.append(step)
+            try:
+                recorded = _recorded(play, script, step)
+            except KeyError as error:
+                so_far = [step.values["got"] for step in steps if "got" in step.values]
+                raise CaptureError(f"{script.id}: no reply brought {error}; the last one was {so_far[-1:]}") from None
+            if recorded is not None:
+                steps.append(recorded)
     return replace(script, steps=steps)
 
 
@@ -195,8 +206,10 @@ def replay(
                 found = _compared(play, index, step, patience, silence)
             elif step.do == "shm-read":
                 found = _equal(index, step.values["got"], play.read(step))
+            elif step.do == "contains":
+                found = _equal(index, step.values["got"], play.contained(step))
             elif step.do == "status" and "got" in step.values:
-                counts = play.counted()
+                counts = play.counted(step.values["got"])
                 found = None if counts is None else _equal(index, step.values["got"], counts)
             else:
                 found = None
@@ -211,6 +224,22 @@ def replay(
             if surplus is not None:
                 return surplus
     return None
+
+
+def _recorded(play: _Play, script: MpTranscript, step: MpStep) -> MpStep | None:
+    """The step with what it brought; None where it can bring nothing here."""
+    match step.do:
+        case "receive" | "poll":
+            return _recorded_reply(play, script, step)
+        case "shm-read":
+            return replace(step, values={**step.values, "got": play.read(step)})
+        case "contains":
+            return replace(step, values={**step.values, "got": play.contained(step)})
+        case "status" if not step.values.get("first"):
+            counts = play.counted()
+            return None if counts is None else replace(step, values={"got": counts})
+    play.act(step)
+    return step
 
 
 def _recorded_reply(play: _Play, script: MpTranscript, step: MpStep) -> MpStep:

@@ -9,19 +9,20 @@ from typing import Final
 from fixturegen.environment import PinnedEnvironment
 from fixturegen.errors import CaptureError
 from fixturegen.mp.counts import counts
-from fixturegen.mp.launch import STATUS_PATH, Launch
-from fixturegen.mp.player import Abilities, record
+from fixturegen.mp.launch import STATUS_PATH, Launch, Mode
+from fixturegen.mp.player import Abilities, record, replay
 from fixturegen.mp.server import MpServer
 from fixturegen.mp.transcript import MpTranscript, Setting
-from wire.release import Release
+from wire.release import RangeTable, Release
 
-LAUNCHES: Final[Mapping[Setting, Launch]] = {
-    "control": Launch(),
-    "shared-memory": Launch(),
-    "pickle": Launch(shared_memory=False),
-    "cpu-tensors": Launch(mode="lmcache", shared_memory=False),
-}
-"""How the server is started for each setting."""
+_BOTH_WAYS: Final = RangeTable[Mode]("transfer mode of a server for everything", ("0.3.10", "engine"), ("0.4.7", "auto"))
+
+
+def launch_for(release: Release, setting: Setting) -> Launch:
+    """How the server of a release is started for conversations of a setting."""
+    if setting == "pickle":
+        return Launch(shared_memory=False)
+    return Launch(mode=_BOTH_WAYS[release])
 
 
 def abilities(server: MpServer) -> Abilities:
@@ -43,8 +44,8 @@ def record_all(release: Release, environment: PinnedEnvironment, scripts: Sequen
         CaptureError: an answer cannot be recorded.
     """
     found: dict[str, MpTranscript] = {}
-    for launch in dict.fromkeys(LAUNCHES[script.setting] for script in scripts):
-        wanted = [script for script in scripts if LAUNCHES[script.setting] == launch]
+    for launch in dict.fromkeys(launch_for(release, script.setting) for script in scripts):
+        wanted = [script for script in scripts if launch_for(release, script.setting) == launch]
         with environment.mp_server(release, launch) as server:
             for script in wanted:
                 recorded = record(server, script, abilities(server))
@@ -57,18 +58,23 @@ def record_all(release: Release, environment: PinnedEnvironment, scripts: Sequen
     return [found[script.id] for script in scripts]
 
 
-def require_equal(release: Release, first: Sequence[MpTranscript], second: Sequence[MpTranscript]) -> None:
-    """Nothing, where two recordings say the same.
+def require_again(release: Release, environment: PinnedEnvironment, recorded: Sequence[MpTranscript]) -> None:
+    """Hold recorded conversations once more, with servers of their own; not those that kill a server, which had one of their own.
 
     Raises:
-        CaptureError: they differ; the message names the first step.
+        EnvironmentUnavailable: a server does not start.
+        CaptureError: one went differently; the message names it.
     """
-    for one, other in zip(first, second, strict=True):
-        for index, (left, right) in enumerate(zip(one.steps, other.steps, strict=True)):
-            if left != right:
-                raise CaptureError(
-                    f"the multiprocess server of lmcache {release} went differently in {one.id}, step {index}, in two runs:\n"
-                    f"first:  {left.values}\nsecond: {right.values}"
-                )
-        if one != other:
-            raise CaptureError(f"the multiprocess server of lmcache {release} survived {one.id} in one of two runs")
+    survived = [transcript for transcript in recorded if not transcript.fatal]
+    for launch in dict.fromkeys(launch_for(release, transcript.setting) for transcript in survived):
+        wanted = [transcript for transcript in survived if launch_for(release, transcript.setting) == launch]
+        with environment.mp_server(release, launch) as server:
+            for transcript in wanted:
+                difference = replay(server, transcript, abilities(server))
+                problem = "" if difference is None else str(difference)
+                if not problem and not server.alive():
+                    problem = "its message thread is dead afterwards"
+                if problem:
+                    raise CaptureError(
+                        f"the multiprocess server of lmcache {release} went differently in {transcript.id} in two runs: {problem}"
+                    )

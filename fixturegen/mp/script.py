@@ -7,8 +7,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, Self
 
+from fixturegen.mp.pickles import pickled_chunks
 from fixturegen.mp.transcript import MpStep, MpTranscript, Setting, StepKind
-from fixturegen.vector import Json
+from fixturegen.vector import Json, patterned
 from wire.mp.frames import encode_request
 from wire.mp.operations import OperationTable, operation_table
 from wire.mp.records import KEY_RECORD, fields_of
@@ -39,10 +40,13 @@ COUNTS_READERS: Final = RangeTable("keys say how many workers read", ("0.3.9.pos
 
 PLACE: Final = "the server chooses the place in its shared memory"
 POOL: Final = "the name of shared memory is unique on the machine"
+ADDRESSES: Final = "the server's pickles have addresses of its memory in them"
 JOB: Final = "the server counts its lookups"
 
 SETTLED: Final = 1.0
 """Seconds after which a reply that has not come will not come: a working server answers in milliseconds."""
+QUICK: Final = 0.3
+"""The same where the message thread has answered a later request already."""
 
 
 @dataclass(frozen=True)
@@ -105,7 +109,7 @@ class Script:
         self.bound: dict[str, str] = {}
         self.finding: str | None = None
         self.instance = 1000 + zlib.crc32(name.encode()) % 100_000
-        self.model = f"model-{name}"
+        self.model = name
         self._title = title
         self._uids: dict[str, int] = {}
         self._places = 0
@@ -159,9 +163,13 @@ class Script:
         """A well-formed request and its reply."""
         return self.send(operation, *payloads, connection=connection).receive(connection, within=within, bind=bind)
 
-    def maybe(self, operation: str, *payloads: Value, connection: str = "a") -> Self:
+    def maybe(self, operation: str, *payloads: Value) -> Self:
         """A well-formed request that may get no reply."""
-        return self.ask(operation, *payloads, connection=connection, within=SETTLED)
+        return self.ask(operation, *payloads, within=SETTLED)
+
+    def unsure(self, bind: Mapping[str, str] | None = None) -> Self:
+        """The end of a conversation whose last request may get no reply: does the message thread still work?"""
+        return self.alive().receive(within=QUICK, bind=bind)
 
     def alive(self, connection: str = "b") -> Self:
         """A NOOP on a connection of its own: whether the message thread still works."""
@@ -242,15 +250,19 @@ class Script:
         """Store chunks, given by the seeds of their patterns."""
         if self.setting == "pickle":
             self.prepare_store(key, instance)
-            return self.commit_store(key, PICKLES[tuple(seeds)], instance)
+            chunks = [patterned(seed, CHUNK_BYTES) for seed in seeds]
+            return self.commit_store(key, pickled_chunks(chunks, (2, LAYERS, CHUNK, HIDDEN)), instance)
         places = self.prepare_store(key, instance)
         return self.write(places, seeds).commit_store(key, instance=instance)
 
-    def retrieve(self, key: Key, chunks: int, instance: int | None = None) -> Self:
-        """Retrieve chunks."""
+    def retrieve(self, key: Key, chunks: Sequence[int], instance: int | None = None) -> Self:
+        """Retrieve chunks that should be those of these seeds."""
         places = self.prepare_retrieve(key, instance)
         if self.setting == "shared-memory":
-            self.read(places, chunks)
+            self.read(places, len(chunks))
+        else:
+            patterns = [{"seed": seed, "length": CHUNK_BYTES} for seed in chunks]
+            self._add("contains", None, of=places, patterns=patterns)
         return self.commit_retrieve(key, instance)
 
     def lookup(self, key: Key, tp_size: int = 1) -> Self:
@@ -293,6 +305,9 @@ class Script:
         if self.setting == "shared-memory":
             bind = {"context.slots.*.offset": places}
             self.bound[places] = PLACE
+        elif operation == "PREPARE_RETRIEVE":
+            bind = {"data": places}
+            self.bound[places] = ADDRESSES
         worker = self.instance if instance is None else instance
         self.ask(operation, key.record(self.release), worker, within=within, bind=bind)
         return places
@@ -300,7 +315,3 @@ class Script:
     def _add(self, do: StepKind, connection: str | None, **values: Json) -> Self:
         self.steps.append(MpStep(do, connection, values))
         return self
-
-
-PICKLES: dict[tuple[int, ...], bytes] = {}
-"""Pickled chunks by the seeds of their patterns, as the real worker makes them; filled before scripts of pickles are written."""

@@ -29,6 +29,9 @@ from wire.release import Release
 
 START_TIMEOUT: Final = 180.0
 STOP_TIMEOUT: Final = 5.0
+NOOP_PATIENCE: Final = 1.0
+"""Seconds for one NOOP of those that wait for a start. Each has a connection of its own: one to a port of this machine where
+nobody listens yet may, by chance, get that very port and talk to itself."""
 PORTS_TRIED: Final = 5
 SHARED_FOLDER: Final = Path("/dev/shm")  # noqa: S108  # where Linux keeps it
 """Where Linux shows shared memory as files."""
@@ -148,21 +151,29 @@ class MpServer:
 
     def _wait(self) -> None:
         deadline = time.monotonic() + START_TIMEOUT
-        assert self._process is not None
-        assert self.log is not None
-        with Noop(self.release, self.host, self.port) as noop:
-            while time.monotonic() < deadline:
-                if self._process.poll() is not None:
-                    raise EnvironmentUnavailable(
-                        f"the multiprocess server of lmcache {self.release} ended with status {self._process.returncode}:\n"
-                        f"{tail(self.log)}"
-                    )
-                if self._listens() if self.launch.grpc else noop.answered(0.2):
+        while time.monotonic() < deadline:
+            if self.launch.grpc:
+                self._require_running()
+                if self._listens():
                     return
+                continue
+            with Noop(self.release, self.host, self.port) as noop:
+                asked = time.monotonic()
+                while time.monotonic() - asked < NOOP_PATIENCE:
+                    self._require_running()
+                    if noop.answered(0.1):
+                        return
         raise EnvironmentUnavailable(
             f"the multiprocess server of lmcache {self.release} at {self.host}:{self.port} answered no NOOP within "
             f"{START_TIMEOUT:.0f} s:\n{tail(self.log)}"
         )
+
+    def _require_running(self) -> None:
+        if self._process is not None and self._process.poll() is not None:
+            raise EnvironmentUnavailable(
+                f"the multiprocess server of lmcache {self.release} ended with status {self._process.returncode}:\n"
+                f"{tail(self.log)}"
+            )
 
     def _listens(self) -> bool:
         try:
@@ -235,6 +246,6 @@ def _own_memory(pid: int) -> Path:
     return SHARED_FOLDER / f"{POOL_PREFIX}{pid}"
 
 
-def tail(log: Path) -> str:
+def tail(log: Path | None) -> str:
     """The end of a log."""
-    return log.read_text(errors="replace")[-3000:]
+    return log.read_text(errors="replace")[-3000:] if log is not None else ""

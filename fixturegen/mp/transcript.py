@@ -1,8 +1,8 @@
 """A conversation with a multiprocess server: what was sent over ZeroMQ, what came back, and what lay in shared memory.
 
 Most frames are literal, in hexadecimal. What the server chooses anew in every run has a name instead: ``{"bound": "slot.0"}``
-stands for an integer or a text that one reply brought, and that later steps use. ``Transcript.bound`` says why each of them
-differs. Every other byte is the same in every run.
+stands for an integer, a text or bytes that one reply brought, and that later steps use. ``bound`` says why each of them differs.
+Every other byte is the same in every run.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from fixturegen.vector import Json, content_hash, patterned
 from wire.mp.values import Value, from_json, pack, to_json
 
 StepKind = Literal[
-    "connect", "send", "receive", "poll", "close", "segment", "shm-write", "shm-read", "status", "restart",
+    "connect", "send", "receive", "poll", "close", "segment", "shm-write", "shm-read", "contains", "status", "restart"
 ]  # fmt: skip
 
 Setting = Literal["control", "shared-memory", "pickle", "cpu-tensors"]
@@ -37,6 +37,7 @@ class MpStep:
     ``segment``   makes shared memory of the client, ``size`` bytes of zeros; ``name`` is bound to its name
     ``shm-write`` writes ``pattern`` at ``at`` (a number, or bound) into the memory that the bound ``segment`` names
     ``shm-read``  reads ``length`` bytes; ``got`` has them as ``hex``, or the ``pattern`` that they are
+    ``contains``  ``got``: whether each of ``patterns`` is in the bytes that ``of`` is bound to
     ``status``    reads the counts of the HTTP state: the ``first`` time to remember them; later ``got`` has the differences
     ``restart``   the server is killed and started again at its address
     ============= ============================================================================================================
@@ -79,7 +80,7 @@ class MpTranscript:
         return any(step.do == "restart" for step in self.steps)
 
     def to_json(self) -> dict[str, Json]:
-        """The line of the corpus file, with its hash."""
+        """The line of the corpus file, with its hash; a frame that is sent more than once stands in it once."""
         body: dict[str, Json] = {"id": self.id, "title": self.title, "setting": self.setting}
         if self.bound:
             body["bound"] = dict(self.bound)
@@ -87,21 +88,45 @@ class MpTranscript:
             body["fatal"] = True
         if self.finding is not None:
             body["finding"] = self.finding
-        body["steps"] = [step.to_json() for step in self.steps]
+        repeated = _repeated(self.steps)
+        if repeated:
+            body["frames"] = repeated
+        body["steps"] = [_shortened(step.to_json(), repeated) for step in self.steps]
         return {**body, "hash": content_hash(body)}
 
     @classmethod
     def from_json(cls, line: Mapping[str, Json]) -> MpTranscript:
         """Read a line whose hash is already checked."""
-        steps = [MpStep.from_json(step) for step in line["steps"]]
+        steps = [MpStep.from_json(_lengthened(step, line.get("frames", []))) for step in line["steps"]]
         return cls(
             line["id"], line["title"], line["setting"], steps,
             line.get("bound", {}), line.get("fatal", False), line.get("finding"),
         )  # fmt: skip
 
 
-Bound = dict[str, int | str]
-"""Values of the bound names, as they came in one run."""
+def _repeated(steps: Sequence[MpStep]) -> list[Json]:
+    """Long literal frames that are sent more than once, in the order of their first use."""
+    sent = [frame for step in steps for frame in step.values.get("frames", ()) if isinstance(frame, str)]
+    return [frame for frame in dict.fromkeys(sent) if len(frame) > _SHORT and sent.count(frame) > 1]
+
+
+def _shortened(step: dict[str, Json], repeated: Sequence[Json]) -> dict[str, Json]:
+    if "frames" not in step:
+        return step
+    return {**step, "frames": [{"frame": repeated.index(frame)} if frame in repeated else frame for frame in step["frames"]]}
+
+
+def _lengthened(step: Mapping[str, Json], repeated: Sequence[Json]) -> Mapping[str, Json]:
+    if "frames" not in step:
+        return step
+    frames = [repeated[frame["frame"]] if isinstance(frame, Mapping) and "frame" in frame else frame for frame in step["frames"]]
+    return {**step, "frames": frames}
+
+
+_SHORT: Final = 40
+
+Bound = dict[str, Json]
+"""Values of the bound names, as they came in one run: numbers, texts, and bytes as in the contract."""
 
 
 def frame_bytes(frame: Json, bound: Bound) -> bytes:
@@ -144,8 +169,8 @@ def bind(recorded: Json, received: Value, bound: Bound) -> None:
     """Give the bound names of a recorded value, where they are new, what was received in their places."""
     if isinstance(recorded, Mapping):
         if sorted(recorded) == ["bound"]:
-            if isinstance(received, int | str) and not isinstance(received, bool):
-                bound.setdefault(recorded["bound"], received)
+            if isinstance(received, int | str | bytes) and not isinstance(received, bool):
+                bound.setdefault(recorded["bound"], to_json(received))
         elif isinstance(received, dict):
             for name, member in recorded.items():
                 if name in received:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated, Final, Generic, Literal, TypeVar, get_args
 
@@ -16,6 +16,7 @@ from rich.text import Text
 from harness.cli import options
 from harness.cli.numbers import whole
 from harness.compat.collide import collisions_of, speakers
+from harness.compat.demonstrate import demonstrate
 from harness.compat.run import CompatOptions, TargetName, run_compat
 from harness.usage import UsageError, parse_releases, parse_runtime
 from reports.collisions import document as mp_document
@@ -127,13 +128,19 @@ def command(
             raise UsageError("--jobs and --no-derive belong to --protocol lm: with mp all is derived")
     where, place = _target(target), parse_runtime(runtime)
     _require_writable(form, out)
+    console = Console(stderr=True, highlight=False, markup=False)
+
+    def progress(words: str) -> None:
+        console.print(words, soft_wrap=True)
+
     if protocol == "mp":
         found = collisions_of(talk, answer)
+        if where is not None:
+            found = replace(found, demonstrations=demonstrate(found, where, place, progress))
         _write(found, _MP, form, out)
         return int(mp_verdict.exit_code(found, fails))
-    console = Console(stderr=True, highlight=False, markup=False)
     chosen = CompatOptions(talk, answer, target=where or "live", runtime=place, derive=derive, jobs=jobs)
-    result = run_compat(chosen, progress=lambda words: console.print(words, soft_wrap=True))
+    result = run_compat(chosen, progress=progress)
     _write(result, _LM, form, out)
     return int(lm_verdict.exit_code(result, fails))
 

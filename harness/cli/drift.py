@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Final
@@ -40,6 +41,14 @@ class Format(StrEnum):
     HTML = "html"
 
 
+class Protocol(StrEnum):
+    """The wires that are compared."""
+
+    ALL = "all"
+    LM = "lm"
+    MP = "mp"
+
+
 class FailOn(StrEnum):
     """The level from which on the exit code is 1."""
 
@@ -70,6 +79,12 @@ def command(
         str | None, typer.Option("--client", metavar="SPEC", help="Ask a client which releases it claims, instead of --claims.")
     ] = None,
     corpus: Annotated[Path | None, typer.Option("--corpus", help="Folder of the corpus (default: cases/corpus).")] = None,
+    protocol: Annotated[
+        Protocol | None,
+        typer.Option(
+            "--protocol", help="Wires to compare (default: all; with --client those that it speaks).", show_default=False
+        ),
+    ] = None,
 ) -> int:
     """Show what changed on the wire between two captured releases, whom it breaks, and what a client must change.
 
@@ -80,18 +95,17 @@ def command(
     the level is the one that concerns this client.
     """
     captured = captured_releases(corpus)
-    claimed = _claims(claims, client)
+    claimed, spoken = _claims(claims, client)
+    wires = protocol or spoken
     if everything:
         if old or new:
             raise UsageError("--all compares every captured release; leave OLD and NEW away")
-        return _all(captured, corpus, form, out, fail_on, claimed)
+        return _all(captured, Captures(corpus, wires), form, out, fail_on, claimed)
     pair = _pair(captured, old, new)
-    drift = compare(*(_observed(release, corpus) for release in pair))
+    captures = Captures(corpus, wires)
+    drift = captures.between(*pair)
 
-    def between(one: Release, other: Release) -> Drift:
-        return compare(_observed(one, corpus), _observed(other, corpus))
-
-    found = concern(claimed, drift, captured, between) if claimed else None
+    found = concern(claimed, drift, captured, captures.between) if claimed else None
     sentence = found.sentence if found else ""
     texts = {
         Format.JSON: lambda: document_text(drift_document(drift, found)),
@@ -103,11 +117,11 @@ def command(
 
 
 def _all(
-    captured: Sequence[Release], corpus: Path | None, form: Format, out: Path | None, fail_on: FailOn, claimed: Claims | None
+    captured: Sequence[Release], captures: Captures, form: Format, out: Path | None, fail_on: FailOn, claimed: Claims | None
 ) -> int:
     if len(captured) < 2:
         raise UsageError("the history needs two captured releases; run 'lmconform capture all'")
-    observed = {release: _observed(release, corpus) for release in captured}
+    observed = {release: captures.observed(release) for release in captured}
     found = history(list(observed.values()))
     last = found.drifts[-1]
     about = concern(claimed, last, captured, lambda a, b: compare(observed[a], observed[b])) if claimed else None
@@ -121,16 +135,25 @@ def _all(
     return _exit(about.level if about else found.worst, fail_on)
 
 
-def _claims(claims: str | None, client: str | None) -> Claims | None:
+def _claims(claims: str | None, client: str | None) -> tuple[Claims | None, Protocol]:
+    """What a client claims, and the wires that are meant if nobody names them."""
     if claims is not None and client is not None:
         raise UsageError("give --claims or --client, not both")
     if client is not None:
         session = open_client(client)
         try:
-            return Claims.of_versions(session.description.releases)
+            return Claims.of_versions(session.description.releases), _spoken(session.description.operations)
         finally:
             session.stop()
-    return None if claims is None else Claims.parse(claims)
+    return (None if claims is None else Claims.parse(claims)), Protocol.ALL
+
+
+def _spoken(operations: Collection[str]) -> Protocol:
+    """The wires of which a client declares operations."""
+    multiprocess = {name for name in operations if name.startswith("mp_")}
+    if not multiprocess:
+        return Protocol.LM
+    return Protocol.ALL if set(operations) - multiprocess - {"connect", "close"} else Protocol.MP
 
 
 def _pair(captured: Sequence[Release], old: str | None, new: str | None) -> tuple[Release, Release]:
@@ -147,8 +170,26 @@ def _pair(captured: Sequence[Release], old: str | None, new: str | None) -> tupl
     return before, after
 
 
-def _observed(release: Release, corpus: Path | None) -> Observed:
-    return observe(load_corpus(release, corpus))
+@dataclass(frozen=True)
+class Captures:
+    """The captures of a corpus, as far as they are compared."""
+
+    corpus: Path | None
+    wires: Protocol
+
+    def observed(self, release: Release) -> Observed:
+        """What the captures of a release show.
+
+        Raises:
+            CorpusError: the release is not captured, or its captures are damaged.
+        """
+        has_mp = self.wires is not Protocol.LM and release in captured_releases(self.corpus, protocol="mp")
+        mp = load_corpus(release, self.corpus, protocol="mp") if has_mp else None
+        return observe(load_corpus(release, self.corpus), mp, lm=self.wires is not Protocol.MP)
+
+    def between(self, one: Release, other: Release) -> Drift:
+        """What changed from one release to another."""
+        return compare(self.observed(one), self.observed(other))
 
 
 def _write(out: Path | None, text: Callable[[], str] | None, lines: Callable[[int], list[Text]]) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Final
 
@@ -11,8 +11,8 @@ from fixturegen.vector import content_hash
 from reports.collisions.effects import READERS_WANTED, REPLY_KILLS, UNKNOWN_KILLS, WRAPPER_FORMS
 from wire.mp.frames import COERCED
 from wire.mp.operations import TEXT_ACCEPTED, Operation, OperationTable, types_of
-from wire.mp.records import ENUMERATIONS, RECORDS
-from wire.mp.types import Array, Map, Named, Optional, Tuple, Type, parse_type
+from wire.mp.records import ENUMERATIONS, MAPS, RECORDS
+from wire.mp.types import Array, Map, Named, Optional, Scalar, Tuple, Type, parse_type
 from wire.release import RangeTable, Release
 
 _RULES: Final[Sequence[RangeTable[Any]]] = (COERCED, UNKNOWN_KILLS, REPLY_KILLS, WRAPPER_FORMS, READERS_WANTED)
@@ -23,6 +23,19 @@ class Dialect:
     """One release as a client and as a server."""
 
     table: OperationTable
+
+    @classmethod
+    def of(cls, table: OperationTable) -> Dialect:
+        """The dialect of a table; a record that nobody knows yet may be any map."""
+        operations = (
+            replace(
+                operation,
+                payloads=tuple(map(_known, operation.payloads)),
+                result=None if operation.result is None else _known(operation.result),
+            )
+            for operation in table.operations
+        )
+        return cls(replace(table, operations=tuple(operations)))
 
     @property
     def release(self) -> Release:
@@ -60,6 +73,22 @@ def table_of(release: Release, answer: Mapping[str, Any]) -> OperationTable:
     return OperationTable(release, tuple(found), TEXT_ACCEPTED[release])
 
 
+def _known(type_: Type) -> Type:
+    """A type with maps in place of records that nobody knows."""
+    match type_:
+        case Optional(inner):
+            return Optional(_known(inner))
+        case Array(inner):
+            return Array(_known(inner))
+        case Tuple(elements):
+            return Tuple(tuple(map(_known, elements)))
+        case Map(key, member):
+            return Map(_known(key), _known(member))
+        case Named(name) if name not in (*RECORDS, *ENUMERATIONS, *MAPS):
+            return Scalar("map")
+    return type_
+
+
 def generations(dialects: Sequence[Dialect]) -> list[list[Dialect]]:
     """Releases that speak alike together, oldest first."""
     found: dict[str, list[Dialect]] = {}
@@ -90,16 +119,3 @@ def _described(release: Release, name: str) -> object:
     if name not in RECORDS:
         return None
     return [[field.name, str(field.type), field.required] for field in RECORDS[name][release]]
-
-
-def mentions(type_: Type, name: str) -> bool:
-    """Whether a scalar or record of this name occurs in a type itself."""
-    match type_:
-        case Optional(inner) | Array(inner):
-            return mentions(inner, name)
-        case Tuple(elements):
-            return any(mentions(element, name) for element in elements)
-        case Map(key, member):
-            return mentions(key, name) or mentions(member, name)
-        case _:
-            return type_.name == name

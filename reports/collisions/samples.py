@@ -32,6 +32,9 @@ FIELDS: Final[Mapping[str, Value]] = {
 """What fields of the key record hold; fields of other records hold what their types say."""
 
 
+WORKERLESS: Final = "a key without a worker"
+
+
 @dataclass(frozen=True)
 class Sample:
     """The payloads of one request, or one result."""
@@ -41,19 +44,19 @@ class Sample:
     """In what it is odd; empty where engines send it day by day."""
 
 
-def payload_samples(release: Release, types: Sequence[Type]) -> list[Sample]:
-    """Plain payloads first, then odd ones that differ from them in one place."""
+def payload_samples(release: Release, types: Sequence[Type], *, lookup: bool = False) -> list[Sample]:
+    """Plain payloads first, then others that differ from them in one place; lookups are sent without a worker day by day."""
     plain = [value_of(release, type_) for type_ in types]
     found = [Sample(plain)]
     for index, type_ in enumerate(types):
         for value, odd in variants(release, type_):
-            found.append(Sample([*plain[:index], value, *plain[index + 1 :]], odd))
+            found.append(Sample([*plain[:index], value, *plain[index + 1 :]], "" if lookup and odd == WORKERLESS else odd))
     return found
 
 
 def result_samples(release: Release, type_: Type | None) -> list[Value]:
-    """Results of a type; nil alone where there is none, or where nothing is known of a record in it."""
-    if type_ is None or not _is_known(type_):
+    """Results of a type; nil alone where there is none."""
+    if type_ is None:
         return [None]
     return [value_of(release, type_), *(value for value, _ in variants(release, type_))]
 
@@ -102,32 +105,23 @@ def _field(release: Release, field: Field) -> Any:
 
 
 def variants(release: Release, type_: Type) -> Iterator[tuple[Value, str]]:
-    """Other values of a type, and in what they are odd; nothing for those that lookups and probes send day by day."""
+    """Other values of a type, and in what they are odd; nothing for those that are sent day by day."""
     match type_:
         case Optional():
             yield None, ""
         case Array(element):
             yield [], f"an empty array of {element}"
+            yield from (([value], odd) for value, odd in variants(release, element))
         case Scalar("str"):
             yield "17", "a request id of digits alone"
         case Scalar("bytes"):
             yield b"", ""
         case Scalar("bool"):
             yield False, ""
-        case Named(name) if any(
-            field.name == "worker_id" and isinstance(field.type, Optional) for field in _record(release, name)
-        ):
-            yield {**_named(release, name), "worker_id": None}, ""
+        case Named(name) if _has_optional_worker(release, name):
+            yield {**_named(release, name), "worker_id": None}, WORKERLESS
 
 
-def _is_known(type_: Type) -> bool:
-    match type_:
-        case Optional(inner) | Array(inner):
-            return _is_known(inner)
-        case Named(name):
-            return name in RECORDS or name in ENUMERATIONS or name in MAPS
-    return True
-
-
-def _record(release: Release, name: str) -> Sequence[Field]:
-    return RECORDS[name][release] if name in RECORDS else ()
+def _has_optional_worker(release: Release, name: str) -> bool:
+    fields = RECORDS[name][release] if name in RECORDS else ()
+    return any(field.name == "worker_id" and isinstance(field.type, Optional) for field in fields)

@@ -22,11 +22,11 @@ def dialects(releases: Iterable[Release]) -> Mapping[Release, tuple[Dialect, Sou
     """
     captured = captured_releases(protocol="mp")
     return {
-        release: _captured(release) if release in captured else (Dialect(operation_table(release)), "tables")
+        release: _captured(release) if release in captured else (Dialect.of(operation_table(release)), "tables")
         for release in releases
     }
 
 
 def _captured(release: Release) -> tuple[Dialect, Source]:
     (vector,) = load_corpus(release, protocol="mp").vectors["mp_operations"]
-    return Dialect(table_of(release, vector.answer)), "captured"
+    return Dialect.of(table_of(release, vector.answer)), "captured"

@@ -9,6 +9,7 @@ from fixturegen.vector import Vector
 from reports.drift.aspects import answers, chunks, deployments, direct, headers, keys, numbers, readings, shapes
 from reports.drift.aspects.answers import Difference, answer_words
 from reports.drift.model import Aspect, Change, Drift, Example, Level, Levels, Side, in_order
+from reports.drift.mp.compare import appeared, compare_mp
 from reports.drift.observe.evidence import shared
 from reports.drift.observe.observed import Observed
 from reports.drift.words import alike, outcome
@@ -45,7 +46,34 @@ _UNEXPLAINED_LEVELS: Final[Mapping[str, Levels]] = {
 
 
 def compare(one: Observed, other: Observed) -> Drift:
-    """What changed on the wire from one captured release to another."""
+    """What changed from one captured release to another, on the wires that are told about."""
+    drifts = [_compare_lm(one, other)] if one.lm and other.lm else []
+    drifts.append(_compare_mp(one, other))
+    return Drift(
+        old=one.release,
+        new=other.release,
+        changes=in_order(change for drift in drifts for change in drift.changes),
+        compared=sum(drift.compared for drift in drifts),
+        only_old=sum(drift.only_old for drift in drifts),
+        only_new=sum(drift.only_new for drift in drifts),
+        notes=tuple(note for drift in drifts for note in drift.notes),
+    )
+
+
+def _compare_mp(one: Observed, other: Observed) -> Drift:
+    if one.mp is not None and other.mp is not None:
+        return compare_mp(one.mp, other.mp)
+    changes: tuple[Change, ...] = ()
+    notes: tuple[str, ...] = ()
+    if other.mp is not None:
+        changes = (appeared(other.mp),)
+    elif one.mp is not None:
+        advice = f"run 'lmconform capture {other.release} --protocol mp'"
+        notes = (f"The multiprocess protocol of {other.release} is not captured, so that nothing is said of it; {advice}.",)
+    return Drift(one.release, other.release, changes, compared=0, only_old=0, only_new=0, notes=notes)
+
+
+def _compare_lm(one: Observed, other: Observed) -> Drift:
     found = [rule(one, other) for rule in (headers.compare, numbers.compare, shapes.compare, keys.compare, readings.compare)]
     found += [rule(one, other) for rule in (chunks.compare, deployments.compare, direct.compare)]
     answered, elsewhere = answers.compare(one, other)

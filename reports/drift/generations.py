@@ -7,11 +7,13 @@ from types import MappingProxyType
 from typing import Final
 
 from reports.drift.model import Aspect
+from reports.drift.mp.conversations import transcripts
+from reports.drift.mp.registrations import WRITES, form_of
 from reports.drift.observe.chain import TEXT_CHAIN, UNCHANGED
 from reports.drift.observe.frames import SUBJECTS, Frames
 from reports.drift.observe.observed import Observed
 from reports.drift.words import ranges, value
-from reports.words import verb
+from reports.words import count, verb
 
 Parts = Mapping[str, str]
 """A label of several parts; those that no release does otherwise are left out."""
@@ -19,7 +21,7 @@ Parts = Mapping[str, str]
 
 def labels(observed: Sequence[Observed], aspect: Aspect) -> list[str | None]:
     """How each release does a part of the wire; None where its capture holds nothing about it."""
-    found = [_LABELS[aspect](one) for one in observed]
+    found = [_LABELS[aspect](one) if one.lm or aspect in MP_ASPECTS else None for one in observed]
     parts = [one for one in found if isinstance(one, Mapping)]
     varying = [
         name
@@ -90,6 +92,35 @@ def _captured(*ops: str) -> Callable[[Observed], str | None]:
     return found
 
 
+def _mp_operations(observed: Observed) -> str | None:
+    if observed.mp is None:
+        return None
+    asking = observed.mp.operations.get("GET_CHUNK_SIZE")
+    return f"{count(len(observed.mp.operations), 'operation')}{f', GET_CHUNK_SIZE {asking.wire}' if asking else ''}"
+
+
+def _mp_records(observed: Observed) -> str | None:
+    if observed.mp is None:
+        return None
+    key = next((members for name, members in observed.mp.records.items() if name.startswith("IPCCache")), None)
+    return "as first captured" if key is None else f"key of {count(len(key), 'field')}"
+
+
+def _mp_registration(observed: Observed) -> str | None:
+    if observed.mp is None:
+        return None
+    blobs = [ok["bytes"]["hex"] for vector, ok in observed.mp.evidence.answered(WRITES) if vector.id.endswith(".cuda.plain")]
+    return f"CUDA: {form_of(bytes.fromhex(blobs[0]))}" if blobs else "as first captured"
+
+
+def _mp_captured(*ops: str) -> Callable[[Observed], str | None]:
+    def found(observed: Observed) -> str | None:
+        return "as first captured" if observed.mp is not None and any(observed.mp.evidence.of(op) for op in ops) else None
+
+    return found
+
+
+MP_ASPECTS: Final = frozenset(aspect for aspect in Aspect if aspect.value.startswith("mp "))
 _LABELS: Final[Mapping[Aspect, Callable[[Observed], str | Parts | None]]] = MappingProxyType(
     {
         Aspect.REQUEST_HEADER: lambda observed: _size(observed.request),
@@ -106,6 +137,15 @@ _LABELS: Final[Mapping[Aspect, Callable[[Observed], str | Parts | None]]] = Mapp
         Aspect.TOKEN_HASHES: _captured("token_hashes"),
         Aspect.LAYOUTS: _captured("pack_layout", "unpack_layout"),
         Aspect.OTHER: lambda _: "as first captured",
+        Aspect.MP_COLLISIONS: lambda _: None,
+        Aspect.MP_OPERATIONS: _mp_operations,
+        Aspect.MP_PAYLOADS: _mp_captured("mp_operations"),
+        Aspect.MP_RECORDS: _mp_records,
+        Aspect.MP_FRAMES: _mp_captured("mp_encode_request", "mp_encode_reply"),
+        Aspect.MP_READING: _mp_captured("mp_decode_request", "mp_decode_reply"),
+        Aspect.MP_REGISTRATION: _mp_registration,
+        Aspect.MP_OBJECTS: _mp_captured("mp_object_keys"),
+        Aspect.MP_ANSWERS: lambda observed: "as first captured" if observed.mp and transcripts(observed.mp) else None,
         Aspect.UNEXPLAINED: lambda _: "as first captured",
     }
 )

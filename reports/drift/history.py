@@ -92,7 +92,7 @@ def history(observed: Sequence[Observed]) -> History:
 def _with_gaps(drift: Drift, before: Sequence[Observed], new: Observed) -> Drift:
     """The drift with what the release before could not be asked, compared with the last one that could."""
     found: list[Change] = []
-    for op in new.evidence.corpus.vectors:
+    for op in new.evidence.corpus.vectors if new.lm else ():
         if op in direct.UNDERSTOOD or before[-1].evidence.of(op):
             continue
         holder = next((observed for observed in reversed(before) if observed.evidence.of(op)), None)

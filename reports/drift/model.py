@@ -39,6 +39,7 @@ class Role(StrEnum):
 class Aspect(StrEnum):
     """The parts of the wire that are compared, in the order in which they are reported."""
 
+    MP_COLLISIONS = "mp collisions"
     REQUEST_HEADER = "request header"
     REPLY_HEADER = "reply header"
     NUMBERS = "header numbers"
@@ -53,6 +54,14 @@ class Aspect(StrEnum):
     TOKEN_HASHES = "token hashes"  # noqa: S105  # no secret: tokens of a language model
     LAYOUTS = "payload layouts"
     OTHER = "other operations"
+    MP_OPERATIONS = "mp operations"
+    MP_PAYLOADS = "mp payloads"
+    MP_RECORDS = "mp records"
+    MP_FRAMES = "mp frames"
+    MP_READING = "mp reading"
+    MP_REGISTRATION = "mp registrations"
+    MP_OBJECTS = "mp object keys"
+    MP_ANSWERS = "mp answers"
     UNEXPLAINED = "unexplained"
 
 

@@ -8,11 +8,11 @@ from fixturegen.capture_mp import PLAYED, capture_mp
 from fixturegen.corpus import captured_releases, load_corpus
 from fixturegen.errors import CaptureError
 from fixturegen.inputs.mp import STEPS
-from fixturegen.vector import Step, Transcript
 from fixturegen.wheel import Wheel
 from wire.release import Release
 
 RELEASE = Release.parse("0.5.6")
+FROM_SERVERS = ("transcripts.jsonl", "mp_grpc_call.jsonl")
 ENVIRONMENT = {"python": "3.11.7", "byte_order": "little", "packages": {"msgspec": "0.23.0"}}
 
 
@@ -45,13 +45,13 @@ class FakeEnvironment:
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
-    return capture_mp(RELEASE, FakeEnvironment(), root=tmp_path_factory.mktemp("corpus"))
+    return capture_mp(RELEASE, FakeEnvironment(), root=tmp_path_factory.mktemp("corpus"), transcripts=[])
 
 
 def test_the_same_answers_give_the_same_files_as_in_the_corpus(folder):
     kept = load_corpus(RELEASE, protocol="mp")
     for name in kept.manifest.files:
-        if name != "transcripts.jsonl":
+        if name not in FROM_SERVERS:
             assert (folder / name).read_bytes() == (kept.directory / name).read_bytes(), name
 
 
@@ -62,7 +62,7 @@ def test_the_manifest_tells_the_protocol_and_what_was_played(folder):
 
 def test_the_last_run_is_asked_everything_at_once(tmp_path):
     environment = FakeEnvironment()
-    capture_mp(RELEASE, environment, root=tmp_path)
+    capture_mp(RELEASE, environment, root=tmp_path, transcripts=[])
     asked = [[vector["id"] for vector in job["vectors"]] for job in environment.jobs]
     assert asked[-1] == [name for step in asked[:-1] for name in step]
     assert len(asked) == len(STEPS) + 1
@@ -71,7 +71,7 @@ def test_the_last_run_is_asked_everything_at_once(tmp_path):
 def test_two_processes_that_disagree_fail_the_capture(tmp_path):
     environment = FakeEnvironment({"mp.reply.encode.noop.plain": {"ok": {"frames": []}, "source": "x"}})
     with pytest.raises(CaptureError, match=r"answered mp\.reply\.encode\.noop\.plain differently in two processes"):
-        capture_mp(RELEASE, environment, root=tmp_path)
+        capture_mp(RELEASE, environment, root=tmp_path, transcripts=[])
     assert captured_releases(tmp_path, protocol="mp") == []
 
 
@@ -80,19 +80,18 @@ def test_an_error_of_the_probe_itself_is_no_refusal(tmp_path):
     fault = {"error": {"type": "AttributeError", "message": "no such name"}, "source": "x"}
     environment.outcome = lambda name: fault if name == "mp.objects.range.salt" else FakeEnvironment.outcome(environment, name)
     with pytest.raises(CaptureError, match="it is a fault of fixturegen/probes"):
-        capture_mp(RELEASE, environment, root=tmp_path)
+        capture_mp(RELEASE, environment, root=tmp_path, transcripts=[])
 
 
-def test_conversations_that_were_recorded_are_kept(tmp_path):
-    talk = Transcript("mp.server.noop", "NOOP is answered.", [Step("connect", "a")])
-    capture_mp(RELEASE, FakeEnvironment(), root=tmp_path, transcripts=[talk])
-    capture_mp(RELEASE, FakeEnvironment(), root=tmp_path)
-    assert load_corpus(RELEASE, tmp_path, protocol="mp").transcripts == [talk]
+def test_conversations_are_written_beside_the_vectors(tmp_path):
+    held = load_corpus(RELEASE, protocol="mp").mp_transcripts[:2]
+    capture_mp(RELEASE, FakeEnvironment(), root=tmp_path, transcripts=held)
+    assert load_corpus(RELEASE, tmp_path, protocol="mp").mp_transcripts == held
 
 
 def test_it_leaves_the_other_wire_alone(tmp_path):
     (tmp_path / "0.5.6").mkdir()
     (tmp_path / "0.5.6" / "manifest.json").write_text("of the other wire")
-    capture_mp(RELEASE, FakeEnvironment(), root=tmp_path)
+    capture_mp(RELEASE, FakeEnvironment(), root=tmp_path, transcripts=[])
     assert sorted(path.name for path in (tmp_path / "0.5.6").iterdir()) == ["manifest.json", "mp"]
     assert (tmp_path / "0.5.6" / "manifest.json").read_text() == "of the other wire"

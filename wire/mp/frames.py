@@ -15,7 +15,7 @@ from typing import Final
 from wire.errors import WireError
 from wire.mp.operations import Operation, OperationTable
 from wire.mp.types import Scalar, Type
-from wire.mp.values import Value, ValueRefused, complete, pack, typed, unpack
+from wire.mp.values import Value, ValueRefused, check_salts, complete, pack, typed, unpack
 from wire.release import RangeTable, Release
 
 COERCED: Final = RangeTable("integers and booleans are converted", ("0.3.9.post1", False), ("0.4.7", True))
@@ -79,22 +79,25 @@ def encode_reply(table: OperationTable, name: str, result: Value) -> list[bytes]
 
 
 def decode_reply(table: OperationTable, name: str, frames: Sequence[bytes]) -> Value:
-    """The result in the frames behind the uid of a reply to an operation.
+    """The result in the frames behind the uid of a reply to an operation; frames behind the result are ignored.
 
     Raises:
         UnknownOperationError: the release does not have the operation.
-        FrameRefused: the reply belongs to another operation, or has too many frames or too few.
+        FrameRefused: the reply belongs to another operation, has no frame, or a result where there is none.
         ValueRefused: the result is not what the operation gives.
     """
     operation = table.named(name)
-    if not 1 <= len(frames) <= 2:
-        raise FrameRefused(f"a reply to {name} has {len(frames)} frames behind its uid, and one or two are possible")
-    if unpack(frames[0]) != operation.number:
-        raise FrameRefused(f"a reply to {name} names operation {unpack(frames[0])!r:.60}, sent was {operation.number!r}")
+    if not frames:
+        raise FrameRefused(f"a reply to {name} has no frame behind its uid, and the operation must stand there")
+    echoed = unpack(frames[0])
+    if echoed != operation.number and not (table.accepts_names and echoed == name.lower()):
+        raise FrameRefused(f"a reply to {name} names operation {echoed!r:.60}, sent was {operation.number!r}")
     if len(frames) == 1:
         return None
     if operation.result is None:
-        raise FrameRefused(f"a reply to {name} has a result, and {name} gives none")
+        if unpack(frames[1]) is not None:
+            raise FrameRefused(f"a reply to {name} has a result, and {name} gives none")
+        return None
     return decode_value(table.release, operation.result, frames[1], f"result of {name}")
 
 
@@ -102,11 +105,11 @@ def encode_value(release: Release, type_: Type, value: Value) -> bytes:
     """One payload or result.
 
     Raises:
-        ValueRefused: msgpack cannot hold it, or a record in it forbids it.
+        ValueRefused: msgpack cannot hold it, or lmcache's own record refuses it.
     """
-    if COERCED[release] and type_ in (Scalar("int"), Scalar("bool")):
-        value = _coerced(type_, value, "a payload or result")
-    return pack(complete(release, type_, value))
+    found = complete(release, type_, value)
+    check_salts(found)
+    return pack(_coerced(type_, found, "the value") if COERCED[release] else found)
 
 
 def decode_value(release: Release, type_: Type, data: bytes, place: str) -> Value:
@@ -116,13 +119,13 @@ def decode_value(release: Release, type_: Type, data: bytes, place: str) -> Valu
         ValueRefused: it is not of the type.
     """
     value = unpack(data)
-    if COERCED[release] and type_ in (Scalar("int"), Scalar("bool")):
-        return _coerced(type_, value, place)
-    return typed(release, type_, value, place)
+    return typed(release, type_, _coerced(type_, value, place) if COERCED[release] else value, place)
 
 
 def _coerced(type_: Type, value: Value, place: str) -> Value:
-    """What Python makes of a value that is to be an integer or a boolean."""
+    """A value that is an integer or a boolean as a whole, converted by Python's rules."""
+    if type_ not in (Scalar("int"), Scalar("bool")):
+        return value
     try:
         return bool(value) if type_ == Scalar("bool") else int(value)
     except (TypeError, ValueError, OverflowError):

@@ -43,7 +43,6 @@ def _record(fields: str) -> Record:
 
 
 _HASH_KEY: Final = _record("model_name: str; world_size: int; worker_id: int; chunk_hash: bytes")
-_HASH_KEY_OF_ALL: Final = _record("model_name: str; world_size: int; worker_id: int?; chunk_hash: bytes")
 _TOKEN_KEY: Final = _record(
     "model_name: str; world_size: int; worker_id: int?; token_ids: [int]; start: int; end: int; request_id: str"
 )
@@ -62,7 +61,11 @@ _GROUP: Final = (
     _field("tokens_per_block", "int", 0),
     _field("sw_size_tokens", "int", -1),
 )
-_TAGGED_GROUP: Final = (*_GROUP, _field("extra_object_group_tag", "int", 0), _field("recurrent_state", "bool", False))
+
+_EVENTS: Final = _record("enabled: bool; incarnation: int; next_cursor: int; lost: bool; events: [KVEventRecord]")
+_EVENT: Final = _record(
+    "seq: int; kind: str; medium: str; model_name: str; block_hashes: [bytes]; parent_block_hash: bytes?; token_ids: [int]"
+)
 
 KEY_RECORD: Final = RangeTable("name of the key record", ("0.3.9.post1", "IPCCacheEngineKey"), ("0.5.0", "IPCCacheServerKey"))
 
@@ -70,7 +73,7 @@ RECORDS: Final[dict[str, RangeTable[Record]]] = {
     "IPCCacheEngineKey": RangeTable(
         "IPCCacheEngineKey",
         ("0.3.9.post1", _HASH_KEY),
-        ("0.3.13", _HASH_KEY_OF_ALL),
+        ("0.3.13", _record("model_name: str; world_size: int; worker_id: int?; chunk_hash: bytes")),
         ("0.3.14", _EITHER_KEY),
         ("0.4.2", _TOKEN_KEY),
         ("0.4.4", _SALTED_KEY),
@@ -109,7 +112,11 @@ RECORDS: Final[dict[str, RangeTable[Record]]] = {
             ),
         ),
     ),
-    "EngineGroupInfo": RangeTable("EngineGroupInfo", ("0.4.7", _GROUP), ("0.5.5", _TAGGED_GROUP)),
+    "EngineGroupInfo": RangeTable(
+        "EngineGroupInfo",
+        ("0.4.7", _GROUP),
+        ("0.5.5", (*_GROUP, _field("extra_object_group_tag", "int", 0), _field("recurrent_state", "bool", False))),
+    ),
     "ObjectKey": RangeTable(
         "ObjectKey",
         (
@@ -123,20 +130,8 @@ RECORDS: Final[dict[str, RangeTable[Record]]] = {
     ),
     "MemoryLayoutDesc": RangeTable("MemoryLayoutDesc", ("0.5.0", _record("shapes: [[int]]; dtypes: [str]"))),
     "TransferChannelAddress": RangeTable("TransferChannelAddress", ("0.5.0", _record("offset: int; size: int"))),
-    "KVEventBatch": RangeTable(
-        "KVEventBatch",
-        ("0.5.6", _record("enabled: bool; incarnation: int; next_cursor: int; lost: bool; events: [KVEventRecord]")),
-    ),
-    "KVEventRecord": RangeTable(
-        "KVEventRecord",
-        (
-            "0.5.6",
-            _record(
-                "seq: int; kind: str; medium: str; model_name: str; block_hashes: [bytes]; "
-                "parent_block_hash: bytes?; token_ids: [int]"
-            ),
-        ),
-    ),
+    "KVEventBatch": RangeTable("KVEventBatch", ("0.5.6", _EVENTS)),
+    "KVEventRecord": RangeTable("KVEventRecord", ("0.5.6", _EVENT)),
     "ServerModuleCallRequest": RangeTable("ServerModuleCallRequest", ("0.5.6", _record("method: str; payload: bytes"))),
     "ServerModuleCallResponse": RangeTable(
         "ServerModuleCallResponse", ("0.5.6", _record("success: bool; payload: bytes; error: str"))

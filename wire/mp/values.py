@@ -156,13 +156,9 @@ def default_of(field: Field) -> Value:
 
 
 def complete(release: Release, type_: Type, value: Value) -> Value:
-    """The value as lmcache's encoder writes it: every field of each record, in the order of the record; types are not checked.
+    """The value as lmcache's encoder writes it: every field of each record, in the order of the record; nothing is checked.
 
     Members that are no field of the record in this release are left out; a required field that is missing is left out, too.
-    Keys of a map of integers may be texts, as JSON has them.
-
-    Raises:
-        ValueRefused: a record does not take its salt.
     """
     match type_:
         case Optional(inner):
@@ -172,27 +168,39 @@ def complete(release: Release, type_: Type, value: Value) -> Value:
         case Tuple(elements) if isinstance(value, list) and len(value) == len(elements):
             return [complete(release, element, member) for element, member in zip(elements, value, strict=True)]
         case Map(key, member_type) if isinstance(value, dict):
-            return {_map_key(key, name): complete(release, member_type, member) for name, member in value.items()}
+            return {_key(key, name): complete(release, member_type, member) for name, member in value.items()}
         case Named(name) if name in RECORDS and isinstance(value, dict):
-            found = {
+            return {
                 field.name: complete(release, field.type, value[field.name]) if field.name in value else default_of(field)
                 for field in RECORDS[name][release]
                 if field.name in value or not field.required
             }
-            _check_salt(found, name)
-            return found
     return value
 
 
-def _map_key(type_: Type, name: Value) -> Value:
-    """The key of a map, as an integer where it is to be one and can be."""
+def check_salts(value: Value, place: str = "value") -> None:
+    """Refuse a record, at any depth, whose ``cache_salt`` lacks what lmcache's own records ask of it.
+
+    Raises:
+        ValueRefused: it does.
+    """
+    if isinstance(value, dict):
+        if isinstance(value.get("cache_salt"), str):
+            _check_salt(value, place)
+        for name, member in value.items():
+            check_salts(member, f"{place}.{name}")
+    elif isinstance(value, list) and value and not isinstance(value[0], int):
+        for index, member in enumerate(value):
+            check_salts(member, f"{place}[{index}]")
+
+
+def _key(type_: Type, name: Any) -> Any:
+    """A key of a map; in JSON all of them are texts."""
     return int(name) if type_ == Scalar("int") and isinstance(name, str) and name.isdecimal() else name
 
 
 def _check_salt(record: Mapping[str, Value], place: str) -> None:
     salt = record.get("cache_salt", "")
-    if not isinstance(salt, str):
-        return
     if set(salt) & set(SALT_FORBIDDEN):
         raise ValueRefused(f"{place}.cache_salt has one of the characters @ / \\ NUL: {salt!r:.60}")
     if len(salt) > SALT_LIMIT:

@@ -88,7 +88,10 @@ Json Operations::hello(const Json& args) {
     if (integer_member(args, "protocol") != 1) throw mp::refused("this client speaks version 1 of the client protocol");
     scratch_.use(text_member(args, "scratch"));
     Json names = Json::array(), releases = Json::array();
-    for (const auto& [name, operation] : table()) names.push_back(name);
+    for (const auto& [name, operation] : table()) {
+        // These three are always there, and need not be listed.
+        if (name != "hello" && name != "state" && name != "bye") names.push_back(name);
+    }
     for (std::string_view release : mp::kReleases) releases.push_back(release);
     return ok({{"name", "lmclient-mp"}, {"version", "1.0.0"}, {"language", "C++17"}, {"operations", names}, {"releases", releases}});
 }
@@ -135,17 +138,16 @@ Json Operations::object_keys(const Json& args) {
     const mp::Value key = value_from(member(args, "key"));
     if (!key.find("token_ids")) throw mp::Unsupported("keys of lmcache " + release.name() + " hold the hash of an engine, not tokens");
     const auto hashes = mp::chunk_hashes(key, integer_member(args, "chunk_size"), bool_member(args, "lookup"), release);
-    Json names = Json::array(), keys = Json::array();
-    for (const mp::Digest& hash : hashes) names.push_back(inline_bytes_to_json(Bytes(hash.begin(), hash.end()))["hex"]);
+    Json keys = Json::array(), names = Json::array();
     for (const mp::ObjectKey& object : mp::object_keys(key, hashes, integer_member_or(args, "group", 0), release)) {
         keys.push_back({{"model_name", object.model_name},
                         {"kv_rank", object.kv_rank},
                         {"chunk_hash", inline_bytes_to_json(Bytes(object.chunk_hash.begin(), object.chunk_hash.end()))},
                         {"object_group_id", object.group},
-                        {"cache_salt", object.cache_salt},
-                        {"text", mp::object_key_text(object, release)}});
+                        {"cache_salt", object.cache_salt}});
+        names.push_back(mp::object_key_text(object, release));
     }
-    return ok({{"hashes", names}, {"keys", keys}});
+    return ok({{"keys", keys}, {"names", names}});
 }
 
 Json Operations::connect(const Json& args) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <thread>
 
+#include "pickles.hpp"
 #include "records.hpp"
 
 namespace mp {
@@ -31,14 +32,13 @@ struct Dtype {
 constexpr Dtype kDtypes[] = {{"float16", 2}, {"bfloat16", 2}, {"float32", 4}, {"float64", 8}, {"uint8", 1}, {"int8", 1},
                              {"float8_e4m3fn", 1}, {"float8_e4m3fnuz", 1}, {"float8_e5m2", 1}, {"float8_e5m2fnuz", 1}};
 
-std::int64_t bytes_per_token(const Context& context) {
-    constexpr std::int64_t kMost = 1 << 20;
-    if (context.num_layers < 1 || context.num_layers > kMost || context.hidden_dim_size < 1 || context.hidden_dim_size > kMost)
-        throw refused("num_layers and hidden_dim_size must be from 1 to " + std::to_string(kMost));
+constexpr std::int64_t kLargestDimension = 1 << 20;
+
+int element_size(const std::string& name) {
     for (const Dtype& dtype : kDtypes) {
-        if (dtype.name == context.dtype) return (context.use_mla ? 1 : 2) * context.num_layers * context.hidden_dim_size * dtype.size;
+        if (dtype.name == name) return dtype.size;
     }
-    throw refused("this client does not know the size of a " + context.dtype);
+    throw refused("this client does not know the size of a " + name);
 }
 
 // Null where the context of a response has none: the server does not share memory.
@@ -49,6 +49,16 @@ const Value::Array* array_in(const Value& response, const char* name) {
 }
 
 }  // namespace
+
+std::vector<std::int64_t> Context::chunk_shape(std::int64_t tokens) const {
+    return use_mla ? std::vector<std::int64_t>{num_layers, tokens, hidden_dim_size} : std::vector<std::int64_t>{2, num_layers, tokens, hidden_dim_size};
+}
+
+std::int64_t Context::chunk_bytes(std::int64_t tokens) const {
+    std::int64_t bytes = element_size(dtype);
+    for (std::int64_t dimension : chunk_shape(tokens)) bytes *= dimension;
+    return bytes;
+}
 
 Client::Client(const std::string& host, int port, Release release, std::chrono::milliseconds timeout)
     : release_(release), timeout_(timeout), socket_(host, port) {}
@@ -78,14 +88,6 @@ Bytes Client::send(const Operation& operation, const std::vector<Value>& payload
     return uid;
 }
 
-// For a request whose answer changes nothing any more. Where there is no connection there is no server that waits for it.
-void Client::send_and_forget(const Operation& operation, const std::vector<Value>& payloads) {
-    try {
-        send(operation, payloads, Clock::now());
-    } catch (const Failure&) {
-    }
-}
-
 Value Client::ask(const Operation& operation, const std::vector<Value>& payloads, Deadline until) {
     return answer_to(send(operation, payloads, until), operation, until);
 }
@@ -95,6 +97,8 @@ Value Client::answer_to(const Bytes& uid, const Operation& operation, Deadline u
         // The answer to a request that was given up, or to none at all: whatever it says, it is not about this one.
         if (reply->front() != uid) continue;
         reply->erase(reply->begin());
+        // lmcache passes over what follows the result. No server sends it, though, and who knows what this one means by it.
+        if (reply->size() > 2) throw protocol_error("a reply to " + operation.name + " has " + std::to_string(reply->size() - 2) + " frames too many");
         return decode_reply(operation, *reply, release_);
     }
     throw timed_out("no reply to " + operation.name + " within " + std::to_string(timeout_.count()) + " ms");
@@ -159,7 +163,10 @@ void Client::clear(bool force) {
 
 std::int64_t Client::register_context(std::int64_t instance, const Context& context) {
     const Operation& operation = either("REGISTER_KV_CACHE_ENGINE_DRIVEN_CONTEXT", "REGISTER_KV_CACHE_NON_GPU_CONTEXT");
-    const std::int64_t per_token = bytes_per_token(context);
+    element_size(context.dtype);
+    for (std::int64_t dimension : {context.num_layers, context.hidden_dim_size}) {
+        if (dimension < 1 || dimension > kLargestDimension) throw refused("num_layers and hidden_dim_size are from 1 to " + std::to_string(kLargestDimension));
+    }
     const Value record = Value::Map{{"instance_id", instance},
                                     {"model_name", context.model_name},
                                     {"world_size", context.world_size},
@@ -170,13 +177,14 @@ std::int64_t Client::register_context(std::int64_t instance, const Context& cont
                                     {"use_mla", context.use_mla}};
     const Value reply = ask(operation, {record}, deadline());
     // A server that was started again has another pool, perhaps under the same name: what was mapped before is worth nothing.
-    Registration& registration = registrations_[instance];
-    registration = {nullptr, per_token};
+    registrations_.erase(instance);
     const Value* name = reply.find("shm_name");
     const Value* size = reply.find("pool_size");
-    if (!name || !size || name->as<std::string>()->empty()) return 0;
-    registration.pool = std::make_unique<SharedMemory>(*name->as<std::string>(), result<std::int64_t>(*size, "the size of the pool"));
-    return static_cast<std::int64_t>(registration.pool->size());
+    std::unique_ptr<SharedMemory> pool;
+    if (name && size && !name->as<std::string>()->empty())
+        pool = std::make_unique<SharedMemory>(*name->as<std::string>(), result<std::int64_t>(*size, "the size of the pool"));
+    const auto& registration = registrations_[instance] = {context, std::move(pool)};
+    return registration.pool ? static_cast<std::int64_t>(registration.pool->size()) : 0;
 }
 
 void Client::unregister(std::int64_t instance) {
@@ -184,18 +192,20 @@ void Client::unregister(std::int64_t instance) {
     registrations_.erase(instance);
 }
 
-const Client::Registration& Client::shared(std::int64_t instance) const {
+const Client::Registration& Client::registered(std::int64_t instance) const {
     const auto found = registrations_.find(instance);
     if (found == registrations_.end()) throw refused("instance " + std::to_string(instance) + " is not registered on this connection");
-    if (!found->second.pool) throw Unsupported("the server shares no memory, and this client has no other way for data (servers take pickles)");
-    return found->second;
+    const Registration& registration = found->second;
+    if (!registration.pool && !can_be_pickled(registration.context.dtype))
+        throw Unsupported("the server shares no memory, and this client has no pickles of " + registration.context.dtype);
+    return registration;
 }
 
-// Where in the pool the chunks of a response are. A chunk has one size on this connection, and a slot has the same.
+// Where in the pool the chunks of a response are. All slots are checked before a byte in one of them is touched.
 std::vector<std::int64_t> Client::slots(const Value& response, const Registration& registration) const {
     const Value::Array* found = array_in(response, "slots");
     if (!found) throw protocol_error("the response has no slots");
-    const std::int64_t bytes = registration.bytes_per_token * *chunk_size_;
+    const std::int64_t bytes = registration.context.chunk_bytes(*chunk_size_);
     std::vector<std::int64_t> offsets;
     for (const Value& slot : *found) {
         const std::int64_t offset = integer(slot, "offset"), length = integer(slot, "length");
@@ -208,15 +218,34 @@ std::vector<std::int64_t> Client::slots(const Value& response, const Registratio
     return offsets;
 }
 
+// False where there is nothing to write: the server has every chunk already.
+bool Client::write_slots(const Value& response, const Registration& registration, const std::vector<Bytes>& chunks) const {
+    const std::vector<std::int64_t> offsets = slots(response, registration);
+    if (offsets.empty()) return false;
+    // There is no slot for a chunk that the server has: chunk_indices says which chunk each slot is for.
+    const Value::Array* indices = array_in(response, "chunk_indices");
+    if (!indices || indices->size() != offsets.size()) throw protocol_error("slots and chunk_indices are not equally many");
+    std::vector<const Bytes*> sources;
+    for (const Value& index : *indices) {
+        const auto* position = index.as<std::int64_t>();
+        if (!position || *position < 0 || *position >= static_cast<std::int64_t>(chunks.size())) throw protocol_error("a chunk index is not one of a chunk");
+        const Bytes* source = &chunks[static_cast<std::size_t>(*position)];
+        if (std::find(sources.begin(), sources.end(), source) != sources.end()) throw protocol_error("a chunk index is there twice");
+        sources.push_back(source);
+    }
+    for (std::size_t i = 0; i < offsets.size(); ++i) registration.pool->write(offsets[i], *sources[i]);
+    return true;
+}
+
 bool Client::store(std::int64_t instance, const Key& key, const std::vector<Bytes>& chunks) {
     const Operation &prepare = operation("PREPARE_STORE"), &commit = operation("COMMIT_STORE");
-    const Registration& registration = shared(instance);
+    const Registration& registration = registered(instance);
     const Deadline until = deadline();
     const Range range = whole_chunks(key, until);
     if (range.chunks != static_cast<std::int64_t>(chunks.size()))
         throw refused("the key has " + std::to_string(range.chunks) + " whole chunks, and there are " + std::to_string(chunks.size()) + " buffers");
+    const std::int64_t bytes = registration.context.chunk_bytes(*chunk_size_);
     for (const Bytes& chunk : chunks) {
-        const std::int64_t bytes = registration.bytes_per_token * *chunk_size_;
         if (static_cast<std::int64_t>(chunk.size()) != bytes)
             throw refused("a buffer has " + std::to_string(chunk.size()) + " bytes, and a chunk " + std::to_string(bytes));
     }
@@ -224,24 +253,16 @@ bool Client::store(std::int64_t instance, const Key& key, const std::vector<Byte
 
     const Value record = key_record(range.key);
     const Value response = ask(prepare, {record, instance}, until);
-    const std::vector<std::int64_t> offsets = slots(response, registration);
-    // Nothing to write: the server has every chunk already.
-    if (offsets.empty()) return true;
-    // There is no slot for a chunk that the server has: chunk_indices says which chunk each slot is for. All of it is checked before the
-    // first byte is written.
-    const Value::Array* indices = array_in(response, "chunk_indices");
-    if (!indices || indices->size() != offsets.size()) throw protocol_error("slots and chunk_indices are not equally many");
-    std::vector<const Bytes*> sources;
-    for (const Value& index : *indices) {
-        const auto* position = index.as<std::int64_t>();
-        if (!position || *position < 0 || *position >= range.chunks) throw protocol_error("a chunk index is not one of a chunk");
-        const Bytes* source = &chunks[static_cast<std::size_t>(*position)];
-        if (std::find(sources.begin(), sources.end(), source) != sources.end()) throw protocol_error("a chunk index is there twice");
-        sources.push_back(source);
+    // With shared memory the commit has no data of its own: it only says that the slots are written.
+    Bytes data;
+    if (registration.pool) {
+        if (!write_slots(response, registration, chunks)) return true;
+    } else {
+        std::vector<Tensor> tensors;
+        for (const Bytes& chunk : chunks) tensors.push_back({registration.context.dtype, registration.context.chunk_shape(*chunk_size_), chunk});
+        data = pickle(tensors);
     }
-    for (std::size_t i = 0; i < offsets.size(); ++i) registration.pool->write(offsets[i], *sources[i]);
-    // Without data of its own: it only says that the slots are written.
-    return result<bool>(ask(commit, {record, instance, Bytes{}}, until), "the answer to COMMIT_STORE");
+    return result<bool>(ask(commit, {record, instance, data}, until), "the answer to COMMIT_STORE");
 }
 
 // Locks are those of all ranks: with the rank of one, the other ranks' objects are neither looked for nor given back.
@@ -275,18 +296,36 @@ std::int64_t Client::lookup(const Key& key, std::int64_t tp_size) {
     }
 }
 
-std::vector<Bytes> Client::read_slots(const Value& response, const Registration& registration, std::int64_t chunks) const {
-    const std::vector<std::int64_t> offsets = slots(response, registration);
-    if (static_cast<std::int64_t>(offsets.size()) != chunks)
-        throw protocol_error("there are " + std::to_string(offsets.size()) + " slots for " + std::to_string(chunks) + " chunks");
-    std::vector<Bytes> read;
-    for (std::int64_t offset : offsets) read.push_back(registration.pool->read(offset, registration.bytes_per_token * *chunk_size_));
-    return read;
+std::vector<Bytes> Client::read_slots(const Value& response, const Registration& registration) const {
+    std::vector<Bytes> chunks;
+    for (std::int64_t offset : slots(response, registration))
+        chunks.push_back(registration.pool->read(offset, registration.context.chunk_bytes(*chunk_size_)));
+    return chunks;
+}
+
+std::vector<Bytes> Client::read_pickle(const Value& response, const Registration& registration) const {
+    const Value* data = response.find("data");
+    if (!data) throw protocol_error("the response has no data");
+    std::vector<Bytes> chunks;
+    for (Tensor& tensor : unpickle(result<Bytes>(*data, "data"))) {
+        if (tensor.dtype != registration.context.dtype || tensor.shape != registration.context.chunk_shape(*chunk_size_))
+            throw protocol_error("a tensor is not laid out as a chunk of this instance");
+        chunks.push_back(std::move(tensor.data));
+    }
+    return chunks;
+}
+
+// Sends a commit for its effect alone. Its answer is waited for while there is time, and changes nothing.
+void Client::give_back(const Operation& commit, const std::vector<Value>& payloads, Deadline until) {
+    try {
+        ask(commit, payloads, until);
+    } catch (const Failure&) {
+    }
 }
 
 std::optional<std::vector<Bytes>> Client::retrieve(std::int64_t instance, const Key& key) {
     const Operation &prepare = operation("PREPARE_RETRIEVE"), &commit = operation("COMMIT_RETRIEVE");
-    const Registration& registration = shared(instance);
+    const Registration& registration = registered(instance);
     const Deadline until = deadline();
     const Range range = whole_chunks(key, until);
     if (range.chunks == 0) return std::vector<Bytes>{};
@@ -301,10 +340,12 @@ std::optional<std::vector<Bytes>> Client::retrieve(std::int64_t instance, const 
         const Value* success = response.find("success");
         if (!success) throw protocol_error("no answer to PREPARE_RETRIEVE");
         if (!*success->as<bool>()) return std::nullopt;
-        chunks = read_slots(response, registration, range.chunks);
+        chunks = registration.pool ? read_slots(response, registration) : read_pickle(response, registration);
+        if (static_cast<std::int64_t>(chunks.size()) != range.chunks)
+            throw protocol_error("there are " + std::to_string(chunks.size()) + " chunks, and asked for were " + std::to_string(range.chunks));
     } catch (const Failure&) {
-        // Whatever went wrong, the server may hold read locks until the commit: it is sent, and nobody waits for its answer.
-        if (sent) send_and_forget(commit, payloads);
+        // Whatever went wrong, the server may hold read locks until the commit.
+        if (sent) give_back(commit, payloads, until);
         throw;
     }
     if (!result<bool>(ask(commit, payloads, until), "the answer to COMMIT_RETRIEVE")) throw protocol_error("the server did not end the retrieve");

@@ -26,12 +26,15 @@ struct Key {
     std::int64_t num_kv_readers = 1;  // how many workers will retrieve each object: so many read locks a lookup takes
 };
 
-// How the engine lays out a chunk: [2 (K and V; not with use_mla)] x num_layers x tokens x hidden_dim_size elements.
+// How the engine lays out a chunk: [2 (K and V; not with use_mla)] x num_layers x tokens x hidden_dim_size elements, row-major.
 struct Context {
     std::string model_name;
     std::int64_t world_size = 1, block_size = 16, num_layers = 1, hidden_dim_size = 1;
     std::string dtype;  // as torch names it: "float16"
     bool use_mla = false;
+
+    std::vector<std::int64_t> chunk_shape(std::int64_t tokens) const;
+    std::int64_t chunk_bytes(std::int64_t tokens) const;
 };
 
 class Client {
@@ -67,8 +70,8 @@ class Client {
   private:
     // An instance that this connection registered.
     struct Registration {
+        Context context;
         std::unique_ptr<SharedMemory> pool;  // null where the server shares no memory
-        std::int64_t bytes_per_token;
     };
     // A key whose end is at a whole chunk.
     struct Range {
@@ -80,7 +83,6 @@ class Client {
     const Operation& operation(std::string_view name) const;
     const Operation& either(std::string_view name, std::string_view earlier) const;
     Bytes send(const Operation& operation, const std::vector<Value>& payloads, Deadline until);
-    void send_and_forget(const Operation& operation, const std::vector<Value>& payloads);
     Value answer_to(const Bytes& uid, const Operation& operation, Deadline until);
     Value ask(const Operation& operation, const std::vector<Value>& payloads, Deadline until);
     Value ask(std::string_view name, const std::vector<Value>& payloads, Deadline until);
@@ -88,9 +90,12 @@ class Client {
     Range whole_chunks(const Key& key, Deadline until);
     Value key_record(const Key& key) const;
     std::optional<Value> record_for_all_ranks(const Key& key, Deadline until);
-    const Registration& shared(std::int64_t instance) const;
+    const Registration& registered(std::int64_t instance) const;
     std::vector<std::int64_t> slots(const Value& response, const Registration& registration) const;
-    std::vector<Bytes> read_slots(const Value& response, const Registration& registration, std::int64_t chunks) const;
+    void give_back(const Operation& commit, const std::vector<Value>& payloads, Deadline until);
+    bool write_slots(const Value& response, const Registration& registration, const std::vector<Bytes>& chunks) const;
+    std::vector<Bytes> read_slots(const Value& response, const Registration& registration) const;
+    std::vector<Bytes> read_pickle(const Value& response, const Registration& registration) const;
 
     Release release_;
     std::chrono::milliseconds timeout_;

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from fixturegen.environment import PinnedEnvironment
 from fixturegen.mp.launch import NO_SERVER
-from fixturegen.mp.scenarios import control, engine_driven, malformed
+from fixturegen.mp.scenarios import control, cpu_tensors, engine_driven, malformed
 from fixturegen.mp.transcript import MpTranscript
 from wire.release import Release
 
@@ -15,7 +15,7 @@ def scenarios(release: Release, environment: PinnedEnvironment) -> list[MpTransc
     Raises:
         EnvironmentUnavailable: it cannot be used.
     """
-    del environment
     if NO_SERVER[release] is not None:
         return []
-    return [script.finished() for part in (control, engine_driven, malformed) for script in part.scripts(release)]
+    found = [script for part in (control, engine_driven, malformed) for script in part.scripts(release)]
+    return [script.finished() for script in (*found, *cpu_tensors.scripts(release, environment))]

@@ -7,7 +7,7 @@ from typing import Final
 
 from fixturegen.mp.script import JOB, POOL, REGISTER, UNREGISTER, Script, counts_lookups, tokens
 from wire.mp.operations import STREAMING, Operation, operation_table
-from wire.mp.records import RECORDS, fields_of
+from wire.mp.records import RECORDS, Field, fields_of
 from wire.mp.types import Array, Map, Named, Optional, Scalar, Tuple, Type
 from wire.mp.values import Value
 from wire.release import Release
@@ -40,11 +40,11 @@ def _once(release: Release, operation: Operation) -> Script:
     payloads = [_sample(script, type_) for type_ in operation.payloads]
     if operation.name == "LOOKUP" and counts_lookups(release):
         script.bound["job"] = JOB
-        return script.ask(operation.name, *payloads, bind={"": "job"}).alive()
+        return script.send(operation.name, *payloads).unsure({"": "job"})
     if operation.name == REGISTER[release] and operation.result is not None:
         script.bound["pool"] = POOL
-        return script.ask(operation.name, *payloads, bind={"shm_name": "pool"}).alive()
-    return script.maybe(operation.name, *payloads).alive()
+        return script.send(operation.name, *payloads).unsure({"shm_name": "pool"})
+    return script.send(operation.name, *payloads).unsure()
 
 
 def _uids(release: Release) -> Script:
@@ -111,10 +111,16 @@ def _sample(script: Script, type_: Type) -> Value:
             return script.key(tokens(1)).record(script.release)
         case Named(name) if name in RECORDS:
             fields = fields_of(script.release, name)
-            return {field.name: _FIELDS.get(field.name, _sample(script, field.type)) for field in fields if field.required}
+            return {field.name: _member(script, field) for field in fields if field.required}
         case Named("EngineType"):
             return "vllm"
     return {}
+
+
+def _member(script: Script, field: Field) -> Value:
+    if field.name == "instance_id":
+        return script.instance
+    return _FIELDS[field.name] if field.name in _FIELDS else 1 if field.type == Scalar("int") else _sample(script, field.type)
 
 
 def _script(release: Release, name: str, title: str) -> Script:

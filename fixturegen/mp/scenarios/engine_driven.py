@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from typing import Final
 
 from fixturegen.mp.launch import NO_DATA_PATH, SHARED_MEMORY
-from fixturegen.mp.script import COUNTS_READERS, PICKLES, REGISTER, SETTLED, UNREGISTER, Script, tokens
+from fixturegen.mp.script import COUNTS_READERS, REGISTER, SETTLED, UNREGISTER, Script, tokens
 from fixturegen.mp.transcript import Setting
 from wire.release import Release
 
@@ -21,7 +21,8 @@ def scripts(release: Release) -> Iterator[Script]:
         yield from _built(release, "shared-memory", {**BOTH, **SHARED})
         if COUNTS_READERS[release]:
             yield from _built(release, "shared-memory", READERS)
-    if PICKLES:
+        yield from _built(release, "pickle", {name: BOTH[name] for name in PICKLED})
+    else:
         yield from _built(release, "pickle", BOTH)
 
 
@@ -35,14 +36,14 @@ def _built(release: Release, setting: Setting, builds: dict[str, tuple[str, Buil
 def _round_trip(script: Script) -> None:
     key = script.key(tokens(3))
     script.register().count().store(key, (1, 2, 3)).status()
-    script.lookup(key).status().retrieve(key, 3).status()
+    script.lookup(key).status().retrieve(key, (1, 2, 3)).status()
     script.end(key).status().clear().status().lookup(script.key(tokens(3), "r2"))
 
 
 def _prefix(script: Script) -> None:
     script.register().store(script.key(tokens(2)), (1, 2))
     longer = script.key(tokens(4), "r2")
-    script.lookup(longer).retrieve(script.key(tokens(4), "r2", end=32), 2).end(longer)
+    script.lookup(longer).retrieve(script.key(tokens(4), "r2", end=32), (1, 2)).end(longer)
     script.lookup(script.key(tokens(2, extra=7), "r3")).lookup(script.key(tokens(1, extra=15), "r4"))
     script.lookup(script.key(tokens(2, first=9), "r5")).lookup(script.key([], "r6"))
     other = [*tokens(1, first=9), *tokens(2)[16:]]
@@ -55,9 +56,9 @@ def _salts(script: Script) -> None:
     for number, salt in enumerate(("bob", "", "Alice", "alice"), 2):
         script.lookup(script.key(prompt, f"r{number}", salt=salt))
     script.store(script.key(prompt, "r6", salt="bob"), (2,))
-    script.retrieve(script.key(prompt, "r5", salt="alice"), 1)
+    script.retrieve(script.key(prompt, "r5", salt="alice"), (1,))
     bob = script.key(prompt, "r7", salt="bob")
-    script.lookup(bob).retrieve(bob, 1)
+    script.lookup(bob).retrieve(bob, (2,))
 
 
 def _models(script: Script) -> None:
@@ -77,8 +78,8 @@ def _worlds(script: Script) -> None:
     script.store(script.key(prompt, "r3", world=2, worker=1), (2,), script.instance + 1)
     both = script.key(prompt, "r4", world=2)
     script.lookup(both).lookup(script.key(prompt, "r5"))
-    script.retrieve(script.key(prompt, "r4", world=2, worker=1), 1, script.instance + 1)
-    script.retrieve(script.key(prompt, "r4", world=2, worker=0), 1)
+    script.retrieve(script.key(prompt, "r4", world=2, worker=1), (2,), script.instance + 1)
+    script.retrieve(script.key(prompt, "r4", world=2, worker=0), (1,))
 
 
 def _no_lookup(script: Script) -> None:
@@ -98,7 +99,7 @@ def _fewer(script: Script) -> None:
 def _more(script: Script) -> None:
     key = script.key(tokens(1), "r2")
     script.register().count().store(script.key(tokens(1)), (1,)).lookup(key)
-    script.retrieve(key, 1).status()
+    script.retrieve(key, (1,)).status()
     script.prepare_retrieve(key)
     script.commit_retrieve(key).status()
 
@@ -106,7 +107,7 @@ def _more(script: Script) -> None:
 def _twice(script: Script) -> None:
     first, second = script.key(tokens(1), "r2"), script.key(tokens(1), "r3")
     script.register().count().store(script.key(tokens(1)), (1,)).lookup(first).lookup(second).status()
-    script.retrieve(first, 1).status().retrieve(second, 1).status()
+    script.retrieve(first, (1,)).status().retrieve(second, (1,)).status()
 
 
 def _freed(script: Script) -> None:
@@ -125,7 +126,7 @@ def _part(script: Script) -> None:
     key = script.key(tokens(3), "r2")
     script.register().count().store(script.key(tokens(3)), (1, 2, 3)).lookup(key).status()
     script.free(script.key(tokens(3), "r2", end=16)).status()
-    script.retrieve(script.key(tokens(3), "r2", start=16), 2).status()
+    script.retrieve(script.key(tokens(3), "r2", start=16), (2, 3)).status()
 
 
 def _store_again(script: Script) -> None:
@@ -139,7 +140,7 @@ def _store_again(script: Script) -> None:
     longer = script.key(tokens(2), "r3")
     script.store(longer, (7,) if script.setting == "shared-memory" else (1, 2))
     found = script.key(tokens(2), "r4")
-    script.lookup(found).retrieve(found, 2)
+    script.lookup(found).retrieve(found, (1, 7) if script.setting == "shared-memory" else (1, 2))
 
 
 def _later_part(script: Script) -> None:
@@ -217,7 +218,7 @@ def _uncommitted(script: Script) -> None:
     script.status().lookup(script.key(tokens(1), "r2")).prepare_store(script.key(tokens(1), "r3"))
     script.write(places, (1,)).commit_store(key).status().commit_store(key)
     found = script.key(tokens(1), "r4")
-    script.lookup(found).retrieve(found, 1)
+    script.lookup(found).retrieve(found, (1,))
 
 
 def _commit_alone(script: Script) -> None:
@@ -235,7 +236,7 @@ def _clear_locked(script: Script) -> None:
 def _readers(script: Script) -> None:
     key = script.key(tokens(1), "r2", readers=2)
     script.register().count().store(script.key(tokens(1)), (1,)).lookup(key).status()
-    script.retrieve(key, 1).status().retrieve(key, 1).status().prepare_retrieve(key)
+    script.retrieve(key, (1,)).status().retrieve(key, (1,)).status().prepare_retrieve(key)
     freed = script.key(tokens(1), "r3", readers=3)
     script.lookup(freed).status().free(script.key(tokens(1), "r3", readers=1)).status().free(freed).status()
 
@@ -269,6 +270,17 @@ BOTH: Final[dict[str, tuple[str, Build]]] = {
     "long-prompt": ("A lookup of 965 tokens.", _long),
     "restart": ("The server is restarted between two requests.", _restart),
 }
+PICKLED: Final = (
+    "round-trip",
+    "salts",
+    "no-lookup",
+    "fewer-retrieves",
+    "more-retrieves",
+    "store-again",
+    "not-registered",
+    "restart",
+)
+"""Those that are held over pickles as well; where there is no shared memory, all of them are held there."""
 SHARED: Final[dict[str, tuple[str, Build]]] = {
     "uncommitted": ("A store that is prepared is not found before it is committed, once.", _uncommitted),
     "commit-alone": ("A commit without a preparation.", _commit_alone),

@@ -1,5 +1,6 @@
 """Answers the questions of a job with the real lmcache that is on the import path."""
 
+import grpc_calls
 import messages
 import objects
 import operations
@@ -7,7 +8,7 @@ import registration
 from values import Inapplicable
 
 OPERATIONS = {}
-for module in (operations, messages, objects, registration):
+for module in (operations, messages, objects, registration, grpc_calls):
     OPERATIONS.update(module.OPERATIONS)
 
 

@@ -28,7 +28,7 @@ def error_class(op, error):
         return "timeout"
     if isinstance(error, OSError):
         return "connection"
-    if op.startswith("mp_encode"):
+    if op.startswith("mp_encode") or op == "mp_object_keys":
         return "refused"
     if op.startswith("mp_decode"):
         return "protocol"

@@ -6,6 +6,7 @@ Until 0.5.4 callers hand a member of the request enumeration to ``MessageQueueCl
 
 import functools
 import inspect
+import threading
 
 import zmq
 
@@ -25,13 +26,25 @@ class Absent(Exception):
     """The release does not have the operation."""
 
 
+LEAVING = 0.1
+"""Seconds that closing waits until ZeroMQ has let go of its descriptors, which it does not while a request is left unsent."""
+
+
 class Peer:
-    """One client of one server; ``timeout`` is how many seconds a caller waits for each reply."""
+    """One client of one server; ``timeout`` is how many seconds a caller waits for each reply.
+
+    The context of ZeroMQ is a caller's to choose. Each client has its own, as in lmcache's adapter for TensorRT-LLM, so that what
+    a closed one still does in the background does not reach the next.
+    """
 
     def __init__(self, host, port, timeout):
         self.timeout = timeout
-        address, context = f"tcp://{host}:{port}", zmq.Context.instance()
-        self.client = MessageQueueClient(address, context) if Factory is None else Factory.create(address, context=context)
+        self.context = zmq.Context()
+        address = f"tcp://{host}:{port}"
+        if Factory is None:
+            self.client = MessageQueueClient(address, self.context)
+        else:
+            self.client = Factory.create(address, context=self.context)
 
     @functools.cached_property
     def chunk_tokens(self):
@@ -58,6 +71,9 @@ class Peer:
 
     def close(self):
         self.client.close()
+        leaving = threading.Thread(target=self.context.term, daemon=True)
+        leaving.start()
+        leaving.join(timeout=LEAVING)
 
 
 def has(operation):

@@ -8,7 +8,7 @@ from typing import Any
 
 from harness.client import ClientError
 from wire.mp.frames import Request, decode_reply, decode_request, encode_reply, encode_request
-from wire.mp.objects import SALTS, ObjectKey, object_key_text, object_keys
+from wire.mp.objects import SALTS, ObjectKey, object_key_text, server_object_keys
 from wire.mp.operations import OperationTable
 from wire.mp.records import KEY_RECORD
 from wire.mp.registration import encode_registration
@@ -59,17 +59,8 @@ class MpCodec:
     def object_keys(
         self, release: Release, key: Mapping[str, Any], chunk_size: int, *, group: int, lookup: bool
     ) -> list[ObjectKey]:
-        """The objects that a key record means.
-
-        Raises:
-            ClientError: lmcache of the release makes no objects of it.
-        """
-        require_tokens(key["token_ids"])
-        if not lookup and (key["start"] % chunk_size or key["end"] % chunk_size):
-            raise ClientError("refused", f"[{key['start']}, {key['end']}) is not made of whole chunks of {chunk_size} tokens")
-        if SALTS[release] and "@" in key["model_name"]:
-            raise ClientError("refused", f"the model name {key['model_name']!r:.60} has the separator of object names, '@'")
-        return object_keys(key, chunk_size, group=group, from_start=lookup)
+        """The objects that a key record means."""
+        return server_object_keys(release, key, chunk_size, lookup=lookup, group=group)
 
     def encode_registration(self, release: Release, wrapper: str, fields: Mapping[str, Any], size: str | None) -> bytes:
         """The data of a KV tensor wrapper."""

@@ -8,6 +8,7 @@ from functools import cached_property
 
 from fixturegen.corpus import Corpus
 from fixturegen.vector import Vector
+from reports.drift.mp.observed import MpObserved, observe_mp
 from reports.drift.observe.chain import Chain, infer_chain
 from reports.drift.observe.conversations import Answer, Asked, Event, Listener
 from reports.drift.observe.evidence import Evidence
@@ -24,6 +25,10 @@ class Observed:
     """A capture with what can be inferred from it; all of it is computed once, when it is asked for."""
 
     evidence: Evidence
+    mp: MpObserved | None = None
+    """What is shown of the multiprocess protocol; None where it was not captured, or is left out."""
+    lm: bool = True
+    """Whether the lm protocol is told about."""
 
     @property
     def release(self) -> str:
@@ -95,9 +100,9 @@ class Observed:
                 yield vector
 
 
-def observe(corpus: Corpus) -> Observed:
-    """What a capture shows."""
-    return Observed(Evidence(corpus))
+def observe(corpus: Corpus, mp: Corpus | None = None, *, lm: bool = True) -> Observed:
+    """What the captures of a release show."""
+    return Observed(Evidence(corpus), None if mp is None else observe_mp(mp), lm)
 
 
 def frame_pairs(old: Observed, new: Observed) -> list[tuple[Frames, Frames]]:

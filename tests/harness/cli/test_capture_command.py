@@ -50,7 +50,7 @@ def captured(monkeypatch, tmp_path):
     def fake_mp(release, environment, *, root, progress):
         return tmp_path / str(release) / "mp"
 
-    corpus = SimpleNamespace(vectors={"format_key": [1, 2]}, transcripts=[1])
+    corpus = SimpleNamespace(vectors={"format_key": [1, 2]}, transcripts=[1], mp_transcripts=[])
 
     monkeypatch.setattr(capture_command, "open_environment", lambda _: Environment())
     monkeypatch.setattr(capture_command, "capture", fake)

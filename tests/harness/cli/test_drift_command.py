@@ -10,6 +10,8 @@ from fixturegen.corpus import CORPUS_SETTING, corpus_root, load_corpus, write_co
 from harness.cli.main import main
 from wire.release import Release
 
+LM = ("--protocol", "lm")
+
 
 @pytest.fixture
 def small_corpus(tmp_path):
@@ -27,13 +29,13 @@ def test_breaking_drift_ends_with_1_and_says_what_to_do(capsys):
 
 
 def test_no_drift_ends_with_0(capsys):
-    assert main(["drift", "0.5.5", "0.5.6"]) == 0
+    assert main(["drift", "0.5.5", "0.5.6", *LM]) == 0
     assert "Nothing changed on the wire" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(("fail_on", "code"), [("breaking", 0), ("behavioural", 0), ("additive", 1), ("never", 0)])
 def test_the_level_that_fails_can_be_chosen(capsys, fail_on, code):
-    assert main(["drift", "0.4.4", "0.4.5", "--fail-on", fail_on]) == code
+    assert main(["drift", "0.4.4", "0.4.5", "--fail-on", fail_on, *LM]) == code
 
 
 def test_never_fails_not_even_for_what_breaks(capsys):
@@ -58,7 +60,7 @@ def test_a_release_that_no_table_knows_is_compared_with_the_one_before_it(capsys
 
 
 def test_without_releases_the_newest_two_are_compared(capsys, small_corpus):
-    assert main(["drift", "--corpus", str(small_corpus)]) == 0
+    assert main(["drift", "--corpus", str(small_corpus), *LM]) == 0
     assert capsys.readouterr().out.startswith("lmcache 0.4.6 -> 0.4.7")
 
 
@@ -76,7 +78,7 @@ def test_the_folder_of_the_corpus_can_be_a_setting(capsys, small_corpus, monkeyp
 
 
 def test_json_goes_to_a_file(capsys, tmp_path):
-    assert main(["drift", "0.5.5", "0.5.6", "--format", "json", "--out", str(tmp_path / "drift.json")]) == 0
+    assert main(["drift", "0.5.5", "0.5.6", "--format", "json", "--out", str(tmp_path / "drift.json"), *LM]) == 0
     document = json.loads((tmp_path / "drift.json").read_text())
     assert (document["document"], document["old"], document["new"], document["worst"]) == ("drift", "0.5.5", "0.5.6", "none")
     assert capsys.readouterr().out == ""
@@ -86,7 +88,7 @@ def test_json_goes_to_a_file(capsys, tmp_path):
     ("form", "start"), [("md", "# lmcache 0.5.5 -> 0.5.6: none"), ("html", "<!doctype html>"), ("json", "{")]
 )
 def test_other_formats_go_to_standard_output(capsys, form, start):
-    assert main(["drift", "0.5.5", "0.5.6", "--format", form]) == 0
+    assert main(["drift", "0.5.5", "0.5.6", "--format", form, *LM]) == 0
     assert capsys.readouterr().out.startswith(start)
 
 
@@ -105,6 +107,34 @@ def test_claims_decide_about_the_exit_code(capsys):
 def test_a_client_is_asked_what_it_claims(capsys):
     assert main(["drift", "0.5.5", "0.5.6", "--client", "reference"]) == 0
     assert "Your client claims " in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("words", [(), ("--protocol", "all"), ("--protocol", "mp")])
+def test_the_multiprocess_protocol_is_compared_as_well(capsys, words):
+    assert main(["drift", "0.5.5", "0.5.6", *words]) == 1
+    out = " ".join(capsys.readouterr().out.split())
+    assert "CudaIPCWrapper crosses otherwise" in out
+
+
+def test_numbers_that_collide_are_said_first(capsys):
+    assert main(["drift", "0.4.7", "0.5.1"]) == 1
+    out = " ".join(capsys.readouterr().out.split())
+    assert "1 breaking breaking breaking NUMBERS COLLIDE: a client of 0.4.7 at a server of 0.5.1 destroys data" in out
+    assert "0.4.7 GET_CHUNK_SIZE 17 CLEAR destroys data" in out
+
+
+def test_the_lm_protocol_can_be_left_out(capsys):
+    assert main(["drift", "0.4.5", "0.4.6", "--protocol", "mp", "--format", "json"]) == 1
+    aspects = {change["aspect"] for change in json.loads(capsys.readouterr().out)["changes"]}
+    assert aspects == {"mp collisions", "mp operations", "mp reading"}
+
+
+def test_a_release_whose_multiprocess_protocol_is_not_captured_says_so(capsys, small_corpus):
+    shutil.rmtree(small_corpus / "0.4.7" / "mp")
+    assert main(["drift", "0.4.6", "0.4.7", "--corpus", str(small_corpus)]) == 0
+    out = " ".join(capsys.readouterr().out.split())
+    assert "The multiprocess protocol of 0.4.7 is not captured" in out
+    assert "lmconform capture 0.4.7 --protocol mp" in out
 
 
 @pytest.mark.parametrize(

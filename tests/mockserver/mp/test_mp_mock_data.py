@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from conftest import INSTANCE, LENGTH
+from mp_client import INSTANCE, LENGTH
 
 from wire.mp.pickled_chunks import Chunk, read_chunks, write_chunks
 

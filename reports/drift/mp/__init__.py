@@ -1,0 +1,1 @@
+"""The multiprocess protocol: what changed between two captures of it."""
