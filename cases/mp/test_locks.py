@@ -1,6 +1,7 @@
 """Locks: what a lookup takes is given back exactly once, by a retrieve or by the caller, as the server's own count shows."""
 
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from typing import Any
 
 from cases.mp.test_roundtrip import DATA, TRANSFER
@@ -117,6 +118,20 @@ def test_free_with_a_salt(client: Subject, judge: Judge, mp_server: MpTarget, mp
     locks.are(2, "after the free of the request with a salt", cite="MP-LOCK-002")
     one.retrieved(held, contents(2))
     locks.are(0, "after the retrieve of the request without")
+
+
+@case("MP-LOCK-002", targets=SERVERS, needs=DATA, releases=TRANSFER)
+def test_free_of_something_else(client: Subject, judge: Judge, mp_server: MpTarget, mp_keys: MpKeys) -> None:
+    """A free that the caller asks for with another salt gives nothing back, until it is asked for with the right one."""
+    one, locks = worker(client, judge, mp_server, mp_keys), Locks(judge, mp_server)
+    whole = request(mp_keys, some_tokens(2), salt="tenant-a")
+    one.stored(whole, contents(2))
+    wanted = whole.again()
+    one.lookup(wanted)
+    one.free(replace(wanted, salt="tenant-b"))
+    locks.are(2, "after a free with the salt of another tenant", cite="MP-LOCK-002")
+    one.free(wanted)
+    locks.are(0, "after the free with the salt of the lookup", cite="MP-LOCK-002")
 
 
 @case("MP-LOCK-001", "MP-LOCK-002", "MP-KEY-002", targets=SERVERS, needs=DATA, releases=TRANSFER)
