@@ -14,8 +14,9 @@ from mockserver.mp import behaviour
 from mockserver.mp.layouts import Layouts
 from mockserver.mp.objects import Layout, ObjectStore, StoredObject
 from mockserver.mp.sessions import HandlerError, Sessions
+from wire.mp.inert_pickle import PickleRefused
 from wire.mp.objects import ObjectKey, kv_rank
-from wire.mp.pickled_chunks import Chunk, PickleRefused, read_chunks, write_chunks
+from wire.mp.pickled_chunks import Chunk, read_chunks, write_chunks
 from wire.mp.values import pack
 from wire.release import Release
 

@@ -50,7 +50,7 @@ class Engine:
         self.lookups = Lookups(release, chunk_size, self.store, self.sessions, self.layouts)
         self.contexts = EngineDriven(release, chunk_size, self.store, self.sessions, self.layouts)
         self.tensors = ServerDriven(release, chunk_size, self.store, self.sessions, self.layouts)
-        self.peers = Peers(self.store)
+        self.peers = Peers(release, self.store)
         self.handlers: Mapping[str, Handler] = self._handlers(mode)
 
     def _handlers(self, mode: Mode) -> dict[str, Handler]:
@@ -67,7 +67,7 @@ class Engine:
         engine_driven = behaviour.ENGINE_DRIVEN[self.release]
         if mode != "lmcache_driven" and engine_driven:
             found.update(self.contexts.handlers())
-        if mode != "engine_driven" or not engine_driven:
+        if mode == "lmcache_driven" or not engine_driven or (mode == "auto" and behaviour.BOTH_WAYS[self.release]):
             found.update(self.tensors.handlers())
         return found
 
@@ -85,7 +85,8 @@ class Engine:
             return self.handlers[operation](*payloads)
 
     def close(self) -> None:
-        """Remove the pool."""
+        """Let go of the memory of clients, and remove the pool."""
+        self.tensors.close()
         self.store.pool.close()
 
     def status(self) -> dict[str, Any]:
@@ -97,5 +98,6 @@ class Engine:
                 "active_sessions": len(self.sessions),
                 "active_prefetch_jobs": self.lookups.active,
                 **self.contexts.status(),
+                **self.tensors.status(),
                 "storage_manager": {"l1_manager": self.store.status()},
             }

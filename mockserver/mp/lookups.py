@@ -114,6 +114,7 @@ class Lookups:
             session.tokens = key["token_ids"]
             session.lookup_key = key
             session.hit_chunks = -1
+            session.released.clear()
         keys = self.objects(key, hashes)
         readable = self._store.reserve_read(keys, readers)
         ranks = len(ranks_of(key))

@@ -64,6 +64,8 @@ class MessageThread:
         faults: Callable[[], MpPlanProgress],
         restart: Callable[[], None],
         name: str,
+        *,
+        again: bool = False,
     ) -> None:
         self._table = table
         self._engine = engine
@@ -81,7 +83,7 @@ class MessageThread:
         self._wake, self._news = os.pipe()
         for end in (self._wake, self._news):
             os.set_blocking(end, False)
-        self._socket = self._bound(context, address)
+        self._socket = self._bound(context, address, _REBIND_WITHIN if again else 0.0)
         endpoint = self._socket.getsockopt_string(zmq.LAST_ENDPOINT)
         self.address = (address[0], int(endpoint.rpartition(":")[2]))
         self._queues: dict[str, queue.Queue[_Job | None]] = {kind: queue.Queue(_MOST_WAITING) for kind in ("normal", "affinity")}
@@ -91,7 +93,7 @@ class MessageThread:
         for thread in self._threads:
             thread.start()
 
-    def _bound(self, context: zmq.Context[zmq.Socket[bytes]], address: tuple[str, int]) -> zmq.Socket[bytes]:
+    def _bound(self, context: zmq.Context[zmq.Socket[bytes]], address: tuple[str, int], patience: float) -> zmq.Socket[bytes]:
         sock = context.socket(zmq.ROUTER)
         sock.setsockopt(zmq.LINGER, 0)
         sock.setsockopt(zmq.MAXMSGSIZE, MOST_BYTES)
@@ -101,12 +103,12 @@ class MessageThread:
         if ":" in host:
             sock.setsockopt(zmq.IPV6, 1)
             host = f"[{host}]"
-        deadline = time.monotonic() + _REBIND_WITHIN
+        deadline = time.monotonic() + patience
         while True:
             try:
                 sock.bind(f"tcp://{host}:{port}")
             except zmq.ZMQError as error:
-                if error.errno == zmq.EADDRINUSE and port and time.monotonic() < deadline:
+                if error.errno == zmq.EADDRINUSE and time.monotonic() < deadline:
                     self._stopping.wait(0.01)  # a socket that was closed a moment ago gives its port back from another thread
                     continue
                 sock.close()

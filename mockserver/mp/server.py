@@ -118,21 +118,22 @@ class MpServer:
                 name = self._engine.store.pool.name
                 self._engine.close()
                 self._engine = self._new_engine(name)
-            self._thread = self._listen(address)
+            self._thread = self._listen(address, again=True)
             self.restarts += 1
         self._on_restart(self)
 
     def _restart_soon(self) -> None:
         """Restart from a thread of its own, since it is the message thread that asks."""
-        self._restarting = threading.Thread(target=self.restart, name=f"mock-mp-{self.release}-restart", daemon=True)
-        self._restarting.start()
+        thread = threading.Thread(target=self.restart, name=f"mock-mp-{self.release}-restart", daemon=True)
+        thread.start()
+        self._restarting = thread  # only now: stop() may join it
 
     def _new_engine(self, name: str = "") -> Engine:
         shared = self._shared and self._mode != "lmcache_driven" and behaviour.SHARED_POOL[self.release]
         pool = Pool(self._pool_size, shared=shared, name=name)
         return Engine(self.release, chunk_size=self.chunk_size, pool=pool, mode=self._mode)
 
-    def _listen(self, address: tuple[str, int]) -> MessageThread:
+    def _listen(self, address: tuple[str, int], *, again: bool = False) -> MessageThread:
         assert self._context is not None
         assert self._engine is not None
         self.journal.revived()
@@ -145,6 +146,7 @@ class MpServer:
             lambda: self._progress,
             self._restart_soon,
             f"mock-mp-{self.release}",
+            again=again,
         )
 
     def _close(self) -> None:

@@ -31,6 +31,8 @@ class Session:
     """The key of the lookup, or the first one of a transfer."""
     hit_chunks: int = -1
     """What the last lookup found; -1 until it is asked."""
+    released: set[tuple[int, int, int, int]] = field(default_factory=set)
+    """Failed retrieves whose locks were given back: instance, worker, start and end."""
 
     def hashes_between(self, start: int, end: int | None, *, strict: bool) -> list[bytes]:
         """The hashes of the chunks in ``[start, end)``; without an end, of all whole chunks.
@@ -101,6 +103,10 @@ class Sessions:
         if request_id not in self._sessions:
             self._sessions[request_id] = Session(self._chunk_size)
         return self._sessions[request_id]
+
+    def find(self, request_id: str) -> Session | None:
+        """The session of a request, if there is one."""
+        return self._sessions.get(request_id)
 
     def remove(self, request_id: str) -> Session | None:
         """Forget a request."""

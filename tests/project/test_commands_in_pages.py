@@ -12,6 +12,7 @@ from docs.generator.links import ROOT, pages
 from docs.generator.requirements import citing_cases
 from harness.cli.app import app
 from mockserver.faults import parse_plan
+from mockserver.mp.faults import parse_mp_plan
 
 CASES = sorted({name for names in citing_cases().values() for name in names})
 COMMANDS = typer.main.get_command(app).commands
@@ -47,10 +48,15 @@ def test_a_command_and_its_options_exist(shown):
 
 def values_of(option, *names):
     """What an option is given on the pages, in commands of these names; not where a page shows its form, as ``NAME[...]``."""
+    for _, words in shown_commands(*names):
+        yield from (value for word, value in itertools.pairwise(words) if word == option and not value.startswith("NAME"))
+
+
+def shown_commands(*names):
     for parameter in SHOWN:
         name, *words = shlex.split(parameter.values[0]) or [""]
         if name in names:
-            yield from (value for word, value in itertools.pairwise(words) if word == option and not value.startswith("NAME"))
+            yield name, words
 
 
 @pytest.mark.parametrize("pattern", sorted(set(values_of("--only", "run", "list", "mutants"))))
@@ -58,6 +64,7 @@ def test_a_pattern_of_cases_means_some(pattern):
     assert fnmatch.filter(CASES, pattern.partition("[")[0])
 
 
-@pytest.mark.parametrize("fault", sorted(set(values_of("--fault", "serve"))))
-def test_a_fault_is_understood(fault):
-    parse_plan([fault])
+@pytest.mark.parametrize("words", [words for _, words in shown_commands("serve") if "--fault" in words], ids=" ".join)
+def test_the_faults_of_a_command_are_understood(words):
+    given = [value for word, value in itertools.pairwise(words) if word == "--fault" and not value.startswith("NAME")]
+    (parse_mp_plan if "mp" in words else parse_plan)(given)

@@ -1,8 +1,7 @@
 """Chunks as a pickled list of torch tensors, which travel where there is no shared memory.
 
-A pickle is a program, so it is never loaded: :func:`read_chunks` walks through the few instructions that a list of plain CPU
-tensors needs, builds inert values, imports and calls nothing, and refuses all else. :func:`write_chunks` writes one from a fixed
-template.
+A pickle is a program, so it is never loaded: :func:`read_chunks` reads inert values and compares them with a list of plain CPU
+tensors, and refuses all else. :func:`write_chunks` writes one from a fixed template.
 
 Source: ``pickle.dumps`` of CPython 3.8 and later (protocol 4), ``torch._utils._rebuild_tensor_v2``, and
 ``torch.storage._load_from_bytes`` with the older form of ``torch.save`` inside.
@@ -10,17 +9,15 @@ Source: ``pickle.dumps`` of CPython 3.8 and later (protocol 4), ``torch._utils._
 
 from __future__ import annotations
 
-import builtins
-import io
-import itertools
-import pickletools
 import struct
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from math import prod
 from typing import Any, Final
 
-from wire.errors import WireError
+from wire.mp.inert_pickle import Call, Global, Persistent, PickleRefused, walk
+
+__all__ = ["SIZES", "STORAGES", "Chunk", "PickleRefused", "read_chunks", "write_chunks"]
 
 STORAGES: Final = {
     "float16": "HalfStorage",
@@ -47,7 +44,6 @@ SIZES: Final = {
     "int64": 8,
     "bool": 1,
 }
-MOST_INSTRUCTIONS: Final = 200_000
 MOST_NUMBERS: Final = 33
 
 _DTYPES: Final = {storage: dtype for dtype, storage in STORAGES.items()}
@@ -59,10 +55,6 @@ _GLOBALS: Final = frozenset(
 _INNER_GLOBALS: Final = frozenset(("torch", storage) for storage in _DTYPES)
 
 
-class PickleRefused(WireError):
-    """Bytes that are no pickled list of plain tensors."""
-
-
 @dataclass(frozen=True)
 class Chunk:
     """A contiguous tensor: elements in row-major order, each little-endian."""
@@ -72,33 +64,13 @@ class Chunk:
     data: bytes
 
 
-@dataclass(frozen=True)
-class _Global:
-    module: str
-    name: str
-
-
-@dataclass(frozen=True)
-class _Call:
-    what: _Global
-    arguments: tuple[Any, ...]
-
-
-@dataclass(frozen=True)
-class _Persistent:
-    value: Any
-
-
-_MARK: Final = object()
-
-
 def read_chunks(data: bytes) -> list[Chunk]:
     """The tensors of a pickled list.
 
     Raises:
         PickleRefused: it is anything else.
     """
-    value, rest = _walk(data, _GLOBALS)
+    value, rest = walk(data, _GLOBALS)
     if rest:
         raise PickleRefused(f"{len(rest)} bytes behind the pickle")
     if not isinstance(value, list):
@@ -108,15 +80,15 @@ def read_chunks(data: bytes) -> list[Chunk]:
 
 def _chunk(value: Any) -> Chunk:
     match value:
-        case _Call(
-            _Global("torch._utils", "_rebuild_tensor_v2"),
+        case Call(
+            Global("torch._utils", "_rebuild_tensor_v2"),
             (
-                _Call(_Global("torch.storage", "_load_from_bytes"), (bytes() as saved,)),
+                Call(Global("torch.storage", "_load_from_bytes"), (bytes() as saved,)),
                 int() as offset,
                 tuple() as shape,
                 tuple() as strides,
                 False,
-                _Call(_Global("collections", "OrderedDict"), ()),
+                Call(Global("collections", "OrderedDict"), ()),
             ),
         ):
             pass
@@ -136,16 +108,16 @@ def _chunk(value: Any) -> Chunk:
 
 def _storage(saved: bytes) -> tuple[str, bytes]:
     """Dtype and elements of a storage that the older form of ``torch.save`` wrote."""
-    magic, rest = _walk(saved, frozenset())
-    protocol, rest = _walk(rest, frozenset())
-    system, rest = _walk(rest, frozenset())
+    magic, rest = walk(saved, frozenset())
+    protocol, rest = walk(rest, frozenset())
+    system, rest = walk(rest, frozenset())
     numbers = (type(magic), type(protocol), type(system)) == (int, int, dict) and (magic, protocol) == (_MAGIC, _PROTOCOL)
     if not numbers or system.get("little_endian") is not True:
         raise PickleRefused("a storage does not begin as torch begins it")
-    described, rest = _walk(rest, _INNER_GLOBALS)
-    keys, rest = _walk(rest, frozenset())
+    described, rest = walk(rest, _INNER_GLOBALS)
+    keys, rest = walk(rest, frozenset())
     match described:
-        case _Persistent(("storage", _Global("torch", name), str() as key, "cpu", int() as count, None)):
+        case Persistent(("storage", Global("torch", name), str() as key, "cpu", int() as count, None)):
             pass
         case _:
             raise PickleRefused("a storage is no plain one on the CPU")
@@ -159,123 +131,6 @@ def _storage(saved: bytes) -> tuple[str, bytes]:
 
 def _strides(shape: Sequence[int]) -> tuple[int, ...]:
     return tuple(prod(shape[index + 1 :]) for index in range(len(shape)))
-
-
-def _walk(data: bytes, permitted: frozenset[tuple[str, str]]) -> tuple[Any, bytes]:
-    """The inert value of the first pickle in the bytes, and the bytes behind it."""
-    machine = _Machine(permitted)
-    stream = io.BytesIO(data)
-    try:
-        for opcode, argument, _ in itertools.islice(pickletools.genops(stream), MOST_INSTRUCTIONS):
-            if opcode.name == "STOP":
-                return machine.value(), data[stream.tell() :]
-            _INSTRUCTIONS.get(opcode.name, _Machine.refuse)(machine, opcode.name, argument)
-    except PickleRefused:
-        raise
-    except (ValueError, TypeError, LookupError, struct.error, RecursionError, MemoryError) as error:
-        raise PickleRefused(f"no pickle: {type(error).__name__}") from None
-    raise PickleRefused("a pickle without an end, or with too many instructions")
-
-
-class _Machine:
-    """The stack and the memo of a pickle; each instruction gets its name and its argument."""
-
-    def __init__(self, permitted: frozenset[tuple[str, str]]) -> None:
-        self._permitted = permitted
-        self._stack: list[Any] = []
-        self._memo: dict[int, Any] = {}
-
-    def value(self) -> Any:
-        (value,) = self._stack
-        return value
-
-    def refuse(self, name: str, _: Any) -> None:
-        raise PickleRefused(f"a pickle with the instruction {name}")
-
-    def nothing(self, _: str, __: Any) -> None:
-        """Go on."""
-
-    def mark(self, _: str, __: Any) -> None:
-        self._stack.append(_MARK)
-
-    def push(self, _: str, argument: Any) -> None:
-        self._stack.append(argument)
-
-    def constant(self, name: str, _: Any) -> None:
-        self._stack.append({"NONE": None, "NEWTRUE": True, "NEWFALSE": False, "EMPTY_TUPLE": ()}[name])
-
-    def empty(self, name: str, _: Any) -> None:
-        self._stack.append([] if name == "EMPTY_LIST" else {})
-
-    def memoize(self, _: str, argument: Any) -> None:
-        self._memo[len(self._memo) if argument is None else argument] = self._stack[-1]
-
-    def recall(self, _: str, argument: Any) -> None:
-        self._stack.append(self._memo[argument])
-
-    def short_tuple(self, name: str, _: Any) -> None:
-        size = int(name[-1])
-        self._stack[-size:] = [tuple(self._stack[-size:])]
-
-    def tuple(self, _: str, __: Any) -> None:
-        self._stack.append(builtins.tuple(self._since_mark()))
-
-    def append(self, name: str, _: Any) -> None:
-        elements = self._since_mark() if name == "APPENDS" else [self._stack.pop()]
-        _kind(self._stack[-1], list).extend(elements)
-
-    def members(self, _: str, __: Any) -> None:
-        members = self._since_mark()
-        keys = [_kind(key, str) for key in members[::2]]
-        _kind(self._stack[-1], dict).update(zip(keys, members[1::2], strict=True))
-
-    def named(self, name: str, argument: Any) -> None:
-        if name == "GLOBAL":
-            module, _, attribute = str(argument).partition(" ")
-        else:
-            attribute, module = _kind(self._stack.pop(), str), _kind(self._stack.pop(), str)
-        if (module, attribute) not in self._permitted:
-            raise PickleRefused(f"a pickle that names {module[:40]}.{attribute[:40]}")
-        self._stack.append(_Global(module, attribute))
-
-    def call(self, _: str, __: Any) -> None:
-        arguments, what = self._stack.pop(), self._stack.pop()
-        self._stack.append(_Call(_kind(what, _Global), _kind(arguments, builtins.tuple)))
-
-    def persistent(self, _: str, __: Any) -> None:
-        self._stack.append(_Persistent(self._stack.pop()))
-
-    def _since_mark(self) -> list[Any]:
-        place = next(index for index in reversed(range(len(self._stack))) if self._stack[index] is _MARK)
-        found = self._stack[place + 1 :]
-        del self._stack[place:]
-        return found
-
-
-_INSTRUCTIONS: Final[dict[str, Callable[[_Machine, str, Any], None]]] = {
-    **dict.fromkeys(("PROTO", "FRAME"), _Machine.nothing),
-    **dict.fromkeys(("NONE", "NEWTRUE", "NEWFALSE", "EMPTY_TUPLE"), _Machine.constant),
-    **dict.fromkeys(("EMPTY_LIST", "EMPTY_DICT"), _Machine.empty),
-    **dict.fromkeys(("BININT", "BININT1", "BININT2", "LONG1"), _Machine.push),
-    **dict.fromkeys(("SHORT_BINUNICODE", "BINUNICODE", "SHORT_BINBYTES", "BINBYTES", "BINBYTES8"), _Machine.push),
-    **dict.fromkeys(("MEMOIZE", "BINPUT", "LONG_BINPUT"), _Machine.memoize),
-    **dict.fromkeys(("BINGET", "LONG_BINGET"), _Machine.recall),
-    **dict.fromkeys(("TUPLE1", "TUPLE2", "TUPLE3"), _Machine.short_tuple),
-    **dict.fromkeys(("APPEND", "APPENDS"), _Machine.append),
-    **dict.fromkeys(("STACK_GLOBAL", "GLOBAL"), _Machine.named),
-    "MARK": _Machine.mark,
-    "TUPLE": _Machine.tuple,
-    "SETITEMS": _Machine.members,
-    "REDUCE": _Machine.call,
-    "BINPERSID": _Machine.persistent,
-}
-"""What the pickles of plain tensors consist of; any other instruction is refused."""
-
-
-def _kind(value: Any, kind: type) -> Any:
-    if type(value) is not kind:
-        raise PickleRefused(f"a pickle with {type(value).__name__} where {kind.__name__} belongs")
-    return value
 
 
 def write_chunks(chunks: Sequence[Chunk]) -> bytes:

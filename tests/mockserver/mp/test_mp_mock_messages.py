@@ -114,7 +114,7 @@ def test_tokens_that_end_before_the_range_do_not_keep_a_worker_busy(start, dial,
 def test_a_server_has_the_transfer_operations_of_its_mode(start, dial, key, mode):
     client = dial(start(mode=mode))
     assert ("no handler" in client.dropped("PREPARE_STORE", key(1), 99)) is (mode == "lmcache_driven")
-    assert ("no handler" in client.dropped("STORE", key(1), 99, [[0]], b"")) is (mode == "engine_driven")
+    assert ("no handler" in client.dropped("REGISTER_KV_CACHE", 99, [], "m", 1, "vllm", {}, [])) is (mode == "engine_driven")
 
 
 def test_operations_of_modules_that_are_off_are_dropped(start, dial):
