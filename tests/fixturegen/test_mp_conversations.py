@@ -155,6 +155,40 @@ def test_a_restarted_server_does_not_answer_a_worker_until_it_registers(release)
     assert results(transcript, "QUERY_PREFETCH_STATUS", release)[-2:] == [0, 0]
 
 
+def answered(transcript):
+    """Whether the last thing that the first connection heard was a reply."""
+    return "frames" in [step.values["got"] for step in transcript.steps if step.connection == "a" and "got" in step.values][-1]
+
+
+@pytest.mark.parametrize("release", SERVED, ids=str)
+def test_text_and_floats_are_taken_for_numbers_from_0_4_7_on(release):
+    found = held(release)
+    for name in ("digits-for-number", "float-for-number"):
+        assert answered(found[f"control.{name}"]) is (release >= Release.parse("0.4.7")), name
+    assert not answered(found["control.text-for-number"])
+
+
+@pytest.mark.parametrize("release", MOVING, ids=str)
+def test_tokens_that_have_no_32_bits_are_not_answered(release):
+    found = held(release)
+    taken = {name: answered(found[f"{setting(release)}.key-{name}"]) for name in TOKENS}
+    assert taken == {"large-tokens": True, "larger-tokens": False, "negative-token": False, "unknown-field": True, "array": False}
+
+
+TOKENS = ("large-tokens", "larger-tokens", "negative-token", "unknown-field", "array")
+
+
+@pytest.mark.parametrize("release", SERVED, ids=str)
+def test_a_store_of_an_unknown_worker_is_refused_in_its_answer_from_0_5_5_on(release):
+    assert answered(held(release)["control.once-store"]) is (release >= COUNTING)
+
+
+@pytest.mark.parametrize("release", [release for release in MOVING if SHARED_MEMORY[release]], ids=str)
+def test_clear_removes_what_is_locked_until_0_5_5_and_by_force_from_0_5_6_on(release):
+    left = counts(held(release)["shared-memory.clear-locked"], "objects")
+    assert left == ([1, 0] if release < HARDENED else [1, 1, 0])
+
+
 @pytest.mark.parametrize("release", SERVED, ids=str)
 def test_what_differs_from_run_to_run_has_a_reason(release):
     for name, transcript in held(release).items():
