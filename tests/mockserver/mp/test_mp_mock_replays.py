@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from functools import partial
 from typing import Any
 
 import pytest
@@ -53,12 +54,23 @@ def test_the_mock_answers_every_captured_conversation_frame_for_frame(release):
     for transcript in load_corpus(release, protocol="mp").mp_transcripts:
         launch = launch_for(release, transcript.setting)
         with MpServer(release, **OPTIONS[launch.mode], shared_memory=launch.shared_memory) as mock:
-            abilities = Abilities(counts=lambda mock=mock: counts(mock.status()), restart=mock.restart)
+            abilities = Abilities(counts=partial(counted, mock), settled=partial(settle, mock), restart=mock.restart)
             found = replay(Peer(mock), transcript, abilities, silence=SILENCE)
             differences += [f"{transcript.id} {found}"] if found is not None else []
             if bool(mock.journal.death) is not transcript.fatal:
                 differences.append(f"{transcript.id} ends the message thread: expected {transcript.fatal}")
     assert differences == []
+
+
+def counted(mock):
+    return counts(mock.status())
+
+
+def settle(mock, sent):
+    """Wait until the mock has dealt with all that was sent, or is dead."""
+    mock.journal.wait_for(
+        lambda journal: journal.death or (journal.exchange_count >= sent and all(one.done for one in journal.exchanges()))
+    )
 
 
 class Peer:
