@@ -19,6 +19,7 @@ from mockserver.journal import Journal
 from mockserver.records import Exchange
 from reports.diagnosis import Diagnosis
 from reports.difference import frame_difference, frame_dump
+from reports.mp_frames import message_difference
 from reports.value_difference import value_differences
 from wire.lm.frames import Field, describe_reply, describe_request
 from wire.lm.profile import LmProfile
@@ -79,6 +80,21 @@ class Judge:
             fields=difference.fields,
             frames=difference.frames,
         )
+
+    def same_frames(
+        self,
+        expected: Sequence[bytes],
+        got: Sequence[bytes],
+        *,
+        what: str,
+        source: Vector | Transcript | str | None = None,
+        cite: str | None = None,
+    ) -> None:
+        """Two messages of the multiprocess server are equal, frame by frame; both behind their uid."""
+        if list(expected) == list(got):
+            return
+        found = message_difference(expected, got)
+        self.fail(f"{what}: {found.summary}", cite=cite, source=source, values=found.values, frames=found.frames)
 
     def same_value(
         self, expected: Any, got: Any, *, what: str, source: Vector | str | None = None, cite: str | None = None

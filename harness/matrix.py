@@ -184,7 +184,8 @@ class Matrix:
         cell = cell_of(item)
         protocol = protocol_of(topic_of(item.path))
         if cell is not None and protocol not in self.protocols:
-            self._left_out.add(protocol)
+            if not self.only or any(matches(pattern, case_id(item, cell)) for pattern in self.only):
+                self._left_out.add(protocol)
             return False
         if cell is None or (self.properties and "examples" not in item.fixturenames):  # type: ignore[attr-defined]  # functions
             return False

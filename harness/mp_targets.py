@@ -12,6 +12,7 @@ from fixturegen.errors import CaptureError, EnvironmentUnavailable
 from harness import meeting
 from harness.failure import TargetUnavailable
 from harness.targets import require_reachable
+from reports.mp_frames import message_text
 from wire.errors import WireError
 from wire.mp.frames import decode_reply, encode_request
 from wire.mp.operations import operation_table
@@ -101,6 +102,19 @@ class MpTarget:
         return self.mock
 
 
+def seen_last(server: MpTarget) -> dict[str, Any]:
+    """Members of a diagnosis that say what the mock saw last of a client, and what it answered."""
+    if server.mock is None:
+        return {}
+    last = server.mock.journal.last_exchange()
+    if last is None:
+        return {"exchange": "the mock saw no message"}
+    reply = f"answered {message_text(last.reply[1:])}" if last.reply is not None else "not answered"
+    spoiled = f", with {', '.join(last.faults)}" if last.faults else ""
+    asked = f"{last.operation or 'no request'} ({message_text(last.frames[1:])})"
+    return {"exchange": f"exchange {last.number}, connection {last.connection}: {asked}, {reply}{spoiled}"}
+
+
 class MakeMpMock(Protocol):
     """Makes a mock that is not started yet."""
 
@@ -138,7 +152,7 @@ def mock_mp_server(release: Release, *, shared_memory: bool = True, mode: str = 
         yield MpTarget(release, found, port, mock)
 
 
-def answers_noop(release: Release, host: str, port: int, seconds: float = ANSWER_TIMEOUT) -> bool:
+def answers_noop(release: Release, host: str, port: int) -> bool:
     """Whether the server at an address answers a NOOP in time; its health page says nothing about that."""
     import zmq
 
@@ -149,7 +163,7 @@ def answers_noop(release: Release, host: str, port: int, seconds: float = ANSWER
     try:
         socket.connect(f"tcp://{host}:{port}")
         socket.send_multipart([b"\x00", *encode_request(table, "NOOP", [])])
-        if not socket.poll(int(seconds * 1000)):
+        if not socket.poll(int(ANSWER_TIMEOUT * 1000)):
             return False
         return decode_reply(table, "NOOP", socket.recv_multipart()[1:]) is not None
     except (zmq.ZMQError, WireError):

@@ -13,7 +13,7 @@ from harness.case import CaseSpec, Cell
 from harness.client import ALWAYS, CONCURRENT, MP_PURE, PURE, Answer, Budget, Call, ClientFailure, Error, Ok, Session
 from harness.failure import CaseEnded, UnsupportedByClient
 from harness.judge import Judge, in_words
-from harness.mp_targets import MpTarget
+from harness.mp_targets import MpTarget, seen_last
 from harness.targets import Server
 
 DEFAULT_TIMEOUT_MS: Final = 5000
@@ -125,6 +125,8 @@ class Subject:
     def _last_words(self, connection: str, answer: Answer) -> dict[str, Any]:
         """What the mock says about the connection that it ended last, where the client says that one broke."""
         server = self._servers.get(connection)
+        if isinstance(server, MpTarget):
+            return {} if isinstance(answer, Ok) else seen_last(server)
         if not isinstance(server, Server) or server.mock is None or not isinstance(answer, Error) or answer.kind != "connection":
             return {}
         ended = [record for record in server.journal.connections() if record.ending is not None]

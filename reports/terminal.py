@@ -152,7 +152,7 @@ def _left_out(header: RunHeader) -> list[tuple[str, Text]]:
     """The wires of which the client declares nothing."""
     if not header.left_out:
         return []
-    return [("left out", Text(escape(f"cases of {listing(header.left_out)}: the client declares none of their operations")))]
+    return [("without", Text(escape(f"cases of {listing(header.left_out)}: the client declares none of their operations")))]
 
 
 def _verdict(results: Results, width: int) -> list[Text]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-from fixturegen.vector import Vector
+from harness.captures import Vector
 from harness.judge import Judge
 from wire.mp.operations import Operation, OperationTable, UnknownOperationError
 from wire.mp.types import Type
@@ -37,7 +37,7 @@ def meant_as_written(vector: Vector) -> bool:
 
 
 def request_in_words(judge: Judge, table: OperationTable, operation: Operation, frames: Sequence[bytes]) -> dict[str, Any]:
-    """The operation that a server executes and the payloads of a request, defaults filled in, for a comparison; all of it must be readable."""
+    """The operation that a server executes and the payloads of a request, defaults filled in; all of it must be readable."""
     judge.holds(frames, "the request has no frame for the operation", cite="MP-FRAME-001")
     payloads = {
         f"payload {index}": _read(judge, table.release, type_, frame, f"payload {index} of {operation.name}")

@@ -1,7 +1,7 @@
 """Frames byte for byte: whoever writes them as lmcache does can be compared and replayed."""
 
 from cases.mp.messages import FROM_THE_FIRST, meant_as_written, raw_frames
-from fixturegen.vector import Vector
+from harness.captures import Vector
 from harness.case import answered, case
 from harness.judge import Judge
 from harness.subject import Subject
@@ -28,9 +28,4 @@ def test_reply(client: Subject, judge: Judge, vector: Vector) -> None:
 
 def same_frames(judge: Judge, expected: list[bytes], got: list[bytes], vector: Vector) -> None:
     """Two lists of frames are the same, byte for byte."""
-    judge.holds(
-        len(expected) == len(got), f"there are {len(got)} frames behind the uid, lmcache writes {len(expected)}", source=vector
-    )
-    for number, (one, other) in enumerate(zip(expected, got, strict=True)):
-        what = "the operation's frame" if number == 0 else f"frame {number} behind the operation's"
-        judge.same_bytes(one, other, what=what, source=vector)
+    judge.same_frames(expected, got, what="the frames are not those of lmcache", source=vector)

@@ -1,7 +1,7 @@
 """Objects of the server: the hashes of chunks and the names that a key means."""
 
 from cases.mp.messages import FROM_THE_FIRST
-from fixturegen.vector import Vector
+from harness.captures import Vector
 from harness.case import answered, case, refused
 from harness.judge import Judge
 from harness.subject import Subject

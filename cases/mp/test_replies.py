@@ -1,7 +1,7 @@
 """Replies as bytes: a client reads in them what lmcache reads, and one that writes them is understood."""
 
 from cases.mp.messages import FROM_THE_FIRST, raw_frames, result_in_words
-from fixturegen.vector import Vector
+from harness.captures import Vector
 from harness.case import answered, case, refused
 from harness.judge import Judge
 from harness.subject import Subject

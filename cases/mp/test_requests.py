@@ -1,7 +1,7 @@
 """Requests as bytes: what a client writes means to a server what lmcache's own request means, and it reads what lmcache reads."""
 
 from cases.mp.messages import FROM_THE_FIRST, meant_as_written, raw_frames, request_in_words
-from fixturegen.vector import Vector
+from harness.captures import Vector
 from harness.case import answered, case, refused
 from harness.judge import Judge
 from harness.subject import Subject

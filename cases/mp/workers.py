@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
-from fixturegen.vector import patterned
+from harness.captures import patterned
 from harness.client import Answer
 from harness.judge import Judge
 from harness.mp_keys import MpKeys

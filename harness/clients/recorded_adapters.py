@@ -8,6 +8,7 @@ from typing import IO, Any, Final
 
 from harness.clients.host import Host
 from harness.reference.lm import ReferenceClient
+from harness.reference.mp.client import ReferenceMpClient
 
 _RELEASE: Final = "0.5.6"
 TOGETHER: Final = 3
@@ -24,6 +25,14 @@ class Recorded(ReferenceClient):
     def state(self, **members: Any) -> dict[str, Any]:
         """What the contract demands."""
         return {"connections": super().state(**members)["connections"]}
+
+
+class RecordedMp(ReferenceMpClient):
+    """The same on the wire of the multiprocess server."""
+
+    def hello(self, **members: Any) -> dict[str, Any]:
+        """Of one release."""
+        return {**super().hello(**members), "releases": [_RELEASE], "language": "Python"}
 
 
 class WithABug(Recorded):

@@ -10,16 +10,18 @@ import json
 import re
 import sys
 from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
-from harness.client import PURE, Call
+from harness.client import MP_PURE, PURE, Call
 from harness.clients.samples import sample_arguments, sample_key
 from harness.clients.schema_files import DIRECTORY
 from harness.clients.session import ClientSession
 from harness.clients.stdio import StdioSession
 from harness.interpreter import program
+from harness.mp_targets import MpTarget, mock_mp_server
 from harness.targets import Server, mock_server
 from harness.values import sample
 from wire.lm.profile import lm_profile
@@ -38,7 +40,8 @@ _REPLACED: Final = (
     (r"(known: 0\.3\.1 to )[\w.]+", rf"\g<1>{RELEASE}"),
 )
 
-Play = Callable[[ClientSession, Server], None]
+Play = Callable[[ClientSession, Any], None]
+"""With a server of the kind that the conversation asks for."""
 
 
 @dataclass(frozen=True)
@@ -49,6 +52,7 @@ class Conversation:
     shows: str
     play: Play
     command: Sequence[str]
+    server: Callable[[Release], AbstractContextManager[Server | MpTarget]] = mock_server
 
 
 def record(conversation: Conversation) -> str:
@@ -61,7 +65,7 @@ def record(conversation: Conversation) -> str:
             text = re.sub(pattern, instead, text)
         heard.append({"from": "harness" if direction == "->" else "client", "line": json.loads(text)})
 
-    with mock_server(Release.parse(RELEASE)) as server:
+    with conversation.server(Release.parse(RELEASE)) as server:
         session = StdioSession(conversation.command, listen=listen)
         try:
             conversation.play(session, server)
@@ -147,10 +151,59 @@ def _backwards(session: ClientSession, server: Server) -> None:
     session.call_all([Call("format_key", {"release": RELEASE, "key": key}) for key in keys], deadline=_DEADLINE)
 
 
+def _mp_pure(session: ClientSession, server: MpTarget) -> None:
+    del server
+    for op in MP_PURE:
+        _ask(session, op, **sample_arguments(op, RELEASE))
+    _ask(session, "mp_decode_request", release=RELEASE, frames=[{"hex": "18"}, {"hex": "c0"}])
+
+
+def _mp_connected(session: ClientSession, server: MpTarget) -> None:
+    where = {"protocol": "mp", "host": server.host, "port": server.port}
+    layout = {"block_size": 16, "num_layers": 1, "hidden_dim_size": 1, "dtype": "float16", "use_mla": False}
+    stored = {
+        "model_name": "m",
+        "world_size": 1,
+        "worker_id": 0,
+        "tokens": {"range": [0, 40]},
+        "start": 0,
+        "end": 40,
+        "request_id": "stores",
+        "cache_salt": "",
+    }
+    wanted = {**stored, "request_id": "loads"}
+    chunks = [bytes(range(64)), bytes(range(64, 128))]
+    worker = {"connection": "c1", "instance_id": 7}
+    _ask(session, "connect", connection="c1", **where, release=RELEASE, timeout_ms=5000)
+    _ask(session, "mp_noop", connection="c1")
+    _ask(session, "mp_ping", **worker)
+    _ask(session, "mp_chunk_size", connection="c1")
+    _ask(session, "mp_register", **worker, context={"model_name": "m", "world_size": 1, **layout})
+    _ask(session, "mp_lookup", connection="c1", key=stored, tp_size=1)
+    _ask(session, "mp_store", **worker, key=stored, chunks=chunks)
+    _ask(session, "mp_retrieve", **worker, key=wanted)
+    _ask(session, "mp_lookup", connection="c1", key=wanted, tp_size=1)
+    _ask(session, "mp_retrieve", **worker, key=wanted)
+    _ask(session, "mp_lookup", connection="c1", key={**wanted, "request_id": "gives up"}, tp_size=1)
+    _ask(session, "mp_free_locks", connection="c1", key={**wanted, "request_id": "gives up"}, tp_size=1)
+    _ask(session, "mp_end_session", connection="c1", request_id="loads")
+    _ask(session, "mp_store", **worker, key={**stored, "start": 1}, chunks=chunks)
+    _ask(session, "mp_clear", connection="c1")
+    _ask(session, "mp_lookup", connection="c1", key={**wanted, "request_id": "comes too late"}, tp_size=1)
+    _ask(session, "mp_unregister", **worker)
+    _ask(session, "close", connection="c1")
+    _ask(session, "mp_noop", connection="c1")
+    _ask(session, "connect", connection="c2", **where, release=RELEASE, timeout_ms=_SILENCE_MS)
+    server.misbehave("drop-reply")
+    _ask(session, "mp_noop", connection="c2")
+
+
 def _bye(session: ClientSession, server: Server) -> None:
     _connect(session, server, "c1")
     _ask(session, "state")
 
+
+_MP: Final = _hosted("RecordedMp")
 
 CONVERSATIONS: Final = (
     Conversation("handshake", "hello, an operation that nobody knows, state, bye", _handshake, _hosted("Recorded")),
@@ -160,6 +213,11 @@ CONVERSATIONS: Final = (
     Conversation("unsupported", "what a client does not implement", _unsupported, _hosted("Recorded")),
     Conversation("files", "more than 64 KiB, which travel in files of the scratch directory", _files, _hosted("OneAtATime")),
     Conversation("concurrent", "three requests under way, the last one answered first", _backwards, program(_ADAPTERS, [])),
+    Conversation("mp-pure", "each operation on the multiprocess wire without a connection", _mp_pure, _MP),
+    Conversation(
+        "mp-connected", "chunks stored, found and loaded over shared memory; misses, refusals and silence", _mp_connected, _MP,
+        mock_mp_server,
+    ),
     Conversation("bye", "a client with an open connection answers bye and exits with 0", _bye, _hosted("Recorded")),
 )  # fmt: skip
 

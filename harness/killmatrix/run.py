@@ -129,7 +129,7 @@ def _arguments(options: MutantOptions, chosen: ChosenReleases) -> list[str]:
         options.target,
         *("--protocol", options.protocol),
         *("--lmcache", ",".join(map(str, chosen.all)), "--target", "fixtures,mock,live"),
-        *("--deadline", str(options.deadline), "--protocol", "lm"),
+        *("--deadline", str(options.deadline)),
         *(word for pattern in options.only for word in ("--only", pattern)),
     ]
 

@@ -24,6 +24,16 @@ class Planted:
         return os.system, (f"touch {self.path}",)
 
 
+def laughs(levels):
+    """A pickled tuple of two of the same tuple, and so on: few bytes that hold two to the power of ``levels`` values."""
+    slots = [100 + level for level in range(levels)]
+    inner = pickle.EMPTY_TUPLE + pickle.LONG_BINPUT + slots[0].to_bytes(4, "little")
+    for slot in slots[1:]:
+        fetch = pickle.LONG_BINGET + (slot - 1).to_bytes(4, "little")
+        inner += fetch + pickle.TUPLE2 + pickle.LONG_BINPUT + slot.to_bytes(4, "little")
+    return inner
+
+
 def require_the_corpus(environment, release):
     """Every captured question, asked once more in one process, has the captured outcome."""
     vectors = [vector for found in load_corpus(release, protocol="mp").vectors.values() for vector in found]
@@ -50,11 +60,13 @@ def test_the_real_classes_read_a_blob_that_was_written_with_other_opcodes(pinned
     del pinned_release
     vector = load_corpus(PICKLED, protocol="mp").vector("mp.registration.encode.cpu-shm.plain")
     real = bytes.fromhex(vector.answer["bytes"]["hex"])
+    bomb = real.replace(pickle.NONE, laughs(levels=200), 1)
     without_memo = real.replace(pickle.MEMOIZE, b"").replace(real[2:11], b"", 1)
     assert list(globals_of(without_memo)) == list(globals_of(real))
-    first, second = decode_registrations(VenvEnvironment(), PICKLED, [real, without_memo])
+    first, second, third = decode_registrations(VenvEnvironment(), PICKLED, [real, without_memo, bomb])
     assert first == second
     assert (first.wrapper, first.fields["shm_name"]) == ("CpuShmTensorWrapper", "/lmcache_kv_1")
+    assert third.refusal == "ValueError: a wrapper holds more than 10000 values"
 
 
 @pytest.mark.live

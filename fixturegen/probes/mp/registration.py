@@ -16,6 +16,7 @@ from lmcache.v1.multiprocess import custom_types
 from values import WRAPPER_CONFIG, Inapplicable
 
 BASE = getattr(custom_types, "DeviceIPCWrapper", None) or custom_types.CudaIPCWrapper
+MOST_VALUES = 10_000
 HOMES = ("lmcache.v1.platform",)
 
 
@@ -58,15 +59,19 @@ def real(value):
     return tuple(real(member) for member in value) if isinstance(value, list) else value
 
 
-def to_contract(value):
+def to_contract(value, left):
+    """The contract's form of a field. ``left`` counts values down: a small pickle can hold one thing a billion times."""
+    left[0] -= 1
+    if left[0] < 0:
+        raise ValueError(f"a wrapper holds more than {MOST_VALUES} values")
     if isinstance(value, (bytes, bytearray)):
         return {"hex": bytes(value).hex()}
     if isinstance(value, torch.dtype):
         return str(value).removeprefix("torch.")
     if isinstance(value, (list, tuple)):
-        return [to_contract(member) for member in value]
+        return [to_contract(member, left) for member in value]
     if isinstance(value, dict):
-        return {name: to_contract(member) for name, member in value.items()}
+        return {name: to_contract(member, left) for name, member in value.items()}
     if value is None or isinstance(value, (bool, int, float, str)):
         return value
     raise TypeError(f"a wrapper holds a {type(value).__name__}")
@@ -136,7 +141,8 @@ def described(wrapper):
     if not isinstance(wrapper, BASE):
         raise TypeError(f"the bytes hold a {type(wrapper).__name__}, not a {BASE.__name__}")
     local = ("_opened_handle", "_opens", "_lock")
-    fields = {name: to_contract(value) for name, value in sorted(vars(wrapper).items()) if name not in local}
+    left = [MOST_VALUES]
+    fields = {name: to_contract(value, left) for name, value in sorted(vars(wrapper).items()) if name not in local}
     return {"wrapper": type(wrapper).__name__, **fields}
 
 

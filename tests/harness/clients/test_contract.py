@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from jsonschema import Draft202012Validator
 
-from harness.client import ALWAYS, OPERATIONS, PURE
+from harness.client import ALWAYS, MP_PURE, OPERATIONS, PURE
 from harness.clients.contract import ContractViolation, check_line, check_member, check_python, shorten
 from harness.clients.samples import sample_key
 from harness.clients.schema_files import DIRECTORY, bytes_list_members, bytes_members, member_schema
@@ -104,13 +104,17 @@ def test_values_outside_the_tables_may_be_asked_and_not_answered():
         check_member("decode_reply", "ok", {"code": "MAYBE", **odd})
 
 
-@pytest.mark.parametrize("path", sorted(CORPUS.glob("*/*.jsonl")), ids=lambda path: f"{path.parent.name}-{path.stem}")
+@pytest.mark.parametrize(
+    "path",
+    sorted([*CORPUS.glob("*/*.jsonl"), *CORPUS.glob("*/mp/*.jsonl")]),
+    ids=lambda path: "-".join(path.relative_to(CORPUS).with_suffix("").parts),
+)
 def test_the_vectors_of_the_corpus_fit(path):
     for line in path.read_text().splitlines():
         vector = json.loads(line)
-        if vector.get("op") not in PURE:
+        if vector.get("op") not in {*PURE, *MP_PURE}:
             return
-        check_member(vector["op"], "args", {"release": path.parent.name, **vector["args"]})
+        check_member(vector["op"], "args", {"release": path.relative_to(CORPUS).parts[0], **vector["args"]})
         # What a capture cannot reproduce is masked there, and a masked part has no type.
         if "ok" in vector and '"masked"' not in line:
             check_member(vector["op"], "ok", vector["ok"])

@@ -7,7 +7,7 @@ import pytest
 from jsonschema import Draft202012Validator
 from referencing import Registry, Resource
 
-from harness.client import ERROR_CLASSES, IN_FLIGHT, PURE
+from harness.client import ERROR_CLASSES, IN_FLIGHT, MP_CONNECTED, MP_PURE, PURE
 from harness.clients.recordings import CONVERSATIONS, EXAMPLES, record
 from harness.clients.schema_files import DIRECTORY
 
@@ -105,3 +105,19 @@ def test_several_requests_are_answered_out_of_order():
     (hello,) = (line["ok"] for op, _, line in exchanges("concurrent") if op == "hello")
     assert hello["concurrent"] is True
     assert IN_FLIGHT > 3
+
+
+def test_the_conversations_of_the_multiprocess_wire_show_what_they_are_there_for():
+    assert {op for op, _, answer in exchanges("mp-pure") if "ok" in answer} == {*MP_PURE, "hello", "bye"}
+    connected = [(op, next(iter(answer))) for op, _, answer in exchanges("mp-connected")]
+    assert {op for op, kind in connected if kind == "ok"} >= {*MP_CONNECTED, "connect", "close"}
+    assert ("mp_retrieve", "miss") in connected
+    errors = [line["error"]["class"] for _, _, line in exchanges("mp-connected") if "error" in line]
+    assert errors == ["refused", "connection", "timeout"]
+
+
+def test_chunks_that_were_stored_came_back():
+    lines = list(exchanges("mp-connected"))
+    (stored,) = (args["chunks"] for op, args, line in lines if op == "mp_store" and "ok" in line)
+    (loaded,) = (line["ok"]["chunks"] for op, _, line in lines if op == "mp_retrieve" and "ok" in line)
+    assert stored == loaded
