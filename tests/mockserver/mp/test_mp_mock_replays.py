@@ -15,6 +15,7 @@ from fixturegen.mp.player import Abilities, replay
 from fixturegen.mp.recording import launch_for
 from mockserver.mp import MpServer, behaviour
 from wire.mp import operations, records, registration
+from wire.mp.operations import STREAMING
 from wire.release import RangeTable
 
 
@@ -69,7 +70,10 @@ def counted(mock):
 def settle(mock, sent):
     """Wait until the mock has dealt with all that was sent, or is dead."""
     mock.journal.wait_for(
-        lambda journal: journal.death or (journal.exchange_count >= sent and all(one.done for one in journal.exchanges()))
+        lambda journal: (
+            journal.death
+            or (journal.exchange_count >= sent and all(one.done or one.operation in STREAMING for one in journal.exchanges()))
+        )
     )
 
 
