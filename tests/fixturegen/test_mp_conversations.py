@@ -155,6 +155,20 @@ def test_a_restarted_server_does_not_answer_a_worker_until_it_registers(release)
     assert results(transcript, "QUERY_PREFETCH_STATUS", release)[-2:] == [0, 0]
 
 
+def kinds(transcript):
+    """The kinds of events in the batches of a conversation, in order."""
+    heard = [step for step in transcript.steps if step.connection == "events" and "got" in step.values]
+    replies = [step.values["got"].get("frames", []) for step in heard]
+    batches = [frames[2]["msgpack"]["events"] for frames in replies if len(frames) > 2]
+    return [event["kind"] for events in batches for event in events]
+
+
+def test_chunks_that_an_engine_stores_itself_are_not_announced_and_their_removal_is():
+    found = held(HARDENED)
+    assert kinds(found["shared-memory.kv-events"]) == ["removed"]
+    assert kinds(found["cpu-tensors.kv-events-of-tensors"]) == ["stored", "stored", "removed"]
+
+
 def answered(transcript):
     """Whether the last thing that the first connection heard was a reply."""
     return "frames" in [step.values["got"] for step in transcript.steps if step.connection == "a" and "got" in step.values][-1]
