@@ -43,6 +43,15 @@ def pinned_release(request):
 
 
 @pytest.fixture(scope="session")
+def pinned_mp_release(request, pinned_release):
+    """As `pinned_release`, with what its multiprocess server needs besides."""
+    missing = VenvEnvironment().mp_ready(pinned_release)
+    if missing and not everything_must_run(request.config):
+        pytest.skip(f"{missing}; 'lmconform run --protocol mp --target live' installs it, or give --require-live")
+    return pinned_release
+
+
+@pytest.fixture(scope="session")
 def engine(request):
     """A container engine that answers."""
     try:
@@ -71,13 +80,27 @@ def cmake(request):
     """CMake and a compiler."""
     missing = [program for program in ("cmake", "c++") if shutil.which(program) is None]
     if not missing:
-        probe = subprocess.run(
-            ["c++", "-E", "-x", "c++", "-"], input="#include <nlohmann/json.hpp>", capture_output=True, text=True, check=False
-        )
-        if probe.returncode:
-            missing.append("nlohmann/json.hpp (Debian: nlohmann-json3-dev)")
+        missing += missing_headers({"nlohmann/json.hpp": "nlohmann-json3-dev"})
     require(request.config, missing)
     return shutil.which("cmake")
+
+
+@pytest.fixture(scope="session")
+def zeromq(request, cmake):
+    """ZeroMQ for a compiler."""
+    require(request.config, missing_headers({"zmq.h": "libzmq3-dev"}))
+
+
+def missing_headers(packages):
+    """Of headers, with their packages of Debian, those that the compiler does not find."""
+    missing = []
+    for header, package in packages.items():
+        probe = subprocess.run(
+            ["c++", "-E", "-x", "c++", "-"], input=f"#include <{header}>", capture_output=True, text=True, check=False
+        )
+        if probe.returncode:
+            missing.append(f"{header} (Debian: {package})")
+    return missing
 
 
 @pytest.fixture(scope="session")
