@@ -7,7 +7,7 @@ import pytest
 from fixturegen.corpus import captured_releases, load_corpus
 from reports.collisions import tables
 from reports.collisions.dialect import table_of
-from reports.collisions.effects import EFFECTS, WRAPPER_FORMS, family
+from reports.collisions.effects import EFFECTS, REPLY_KILLS, UNKNOWN_KILLS, WRAPPER_FORMS, family
 from reports.collisions.fates import pair_of
 from reports.collisions.harm import Harm
 from wire.errors import WireError
@@ -104,6 +104,16 @@ def test_cuda_tensors_cross_as_the_captured_blobs_do():
             assert blob.index(module.encode()) < blob.index(name.encode()) < 80
         else:
             assert blob[1:].startswith(b"\xa4type" + bytes([0xA0 + len(words)]) + words.encode())
+
+
+@pytest.mark.parametrize("release", RELEASES, ids=str)
+def test_what_dies_of_what_is_as_captured(release):
+    """Of an unknown number the server's message thread, of an unreadable reply the client's."""
+    vectors = captured(release)
+    (unknown,) = [one for one in vectors["mp_decode_request"] if one.id == "mp.request.decode.noop.operation-unknown"]
+    assert UNKNOWN_KILLS[release] is (unknown.outcome["error"]["effect"] == "the message thread dies")
+    unreadable = {one.outcome["error"]["effect"] for one in vectors["mp_decode_reply"] if ".result-" in one.id and one.ok is None}
+    assert unreadable == {"the client's thread dies" if REPLY_KILLS[release] else "dropped"}
 
 
 def test_the_effect_of_every_captured_operation_is_known():
