@@ -35,11 +35,11 @@ def test_late_reply(client: Subject, judge: Judge, mp_server: MpTarget) -> None:
 @case("MP-REPLY-002", "MP-CONN-002", targets=MOCK, needs=DATA, releases=TRANSFER)
 def test_late_hits(client: Subject, judge: Judge, mp_server: MpTarget, mp_keys: MpKeys) -> None:
     """The hits of a lookup that was given up are not those of the next one."""
-    one, tokens = worker(client, judge, mp_server, mp_keys, timeout_ms=STALL_MS), some_tokens(3)
+    one, tokens = worker(client, judge, mp_server, mp_keys, timeout_ms=500), some_tokens(3)
     one.stored(request(mp_keys, tokens), contents(3))
     mp_server.misbehave(
         *(f"late-reply:seconds={LATE},operation={name},nth=1" for name in polls(mp_server)),
-        *(f"late-reply:seconds=0.2,operation={name},nth=2.." for name in polls(mp_server)),
+        *(f"late-reply:seconds=0.35,operation={name},nth=2.." for name in polls(mp_server)),
     )
     timed_out(client, judge, one.connection, "mp_lookup", key=request(mp_keys, tokens).key(), tp_size=1)
     wanted = request(mp_keys, tokens[:CHUNK])

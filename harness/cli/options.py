@@ -14,7 +14,7 @@ Client = Annotated[
     typer.Option(
         "--client",
         help="The client under test: reference, reference-mp, python:MODULE:CLASS, 'stdio:COMMAND ...', "
-        "'docker:IMAGE [COMMAND ...]', or lmcache:RELEASE for lmcache's own.",
+        "'docker:IMAGE [COMMAND ...]', or lmcache:RELEASE and lmcache-mp:RELEASE for lmcache's own.",
     ),
 ]
 Releases = Annotated[

@@ -31,7 +31,8 @@ def command(
         typer.Option(
             "--expectations",
             metavar="FILE",
-            help="A list of known failures: they do not fail the run, all others do. lmcache is that of lmcache:RELEASE clients.",
+            help="A list of known failures: they do not fail the run, all others do. lmcache and lmcache-mp are "
+            "those of lmcache's own clients.",
         ),
     ] = None,
     write_expectations: Annotated[

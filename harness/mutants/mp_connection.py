@@ -28,8 +28,7 @@ class _InOrder(MpConnection):
     stands_for="The lm:// wire, whose replies have no number: here they overtake each other.",
     found_by=(
         "mp.misbehaviour.wrong-uid",
-        "mp.misbehaviour.late-reply",
-        "mp.misbehaviour.duplicated-reply",
+        "mp.misbehaviour.late-hits",
         "mp.misbehaviour.swapped-*",
     ),
 )
@@ -47,7 +46,8 @@ class _LastAsked(MpConnection):
 @mp_mutant(
     "mp-one-request-at-a-time",
     stands_for="One place for the request that is under way: the reply to an earlier one is dropped.",
-    found_by=("mp.connection.several-at-once", "mp.connection.lookups-at-once*", "mp.misbehaviour.swapped-*"),
+    releases="0.3.10 and later",
+    found_by=("mp.connection.several-at-once",),
 )
 class LastAsked(ReferenceMpClient):
     """Forgets a request when the next one is sent."""
@@ -63,7 +63,7 @@ class _SameUid(MpConnection):
 @mp_mutant(
     "mp-one-uid",
     stands_for="A uid that stands for the client and not for the request: a late reply answers the next request.",
-    found_by=("mp.flow.uids", "mp.misbehaviour.late-reply", "mp.connection.several-at-once"),
+    found_by=("mp.flow.uids", "mp.misbehaviour.late-hits", "mp.connection.several-at-once"),
 )
 class SameUid(ReferenceMpClient):
     """Gives all requests the same uid."""
@@ -97,7 +97,7 @@ class _EndlessLink(MpLink):
 @mp_mutant(
     "mp-waits-for-ever",
     stands_for="future.result() without a timeout, on a wire whose only error is silence.",
-    found_by=("mp.connection.silence", "mp.connection.nobody", "mp.misbehaviour.dead-message-thread"),
+    found_by=("mp.connection.silence",),
 )
 class Endless(ReferenceMpClient):
     """Waits for every reply as long as it takes."""
@@ -156,7 +156,7 @@ class _Spoiled(MpConnection):
 @mp_mutant(
     "mp-one-timeout-ends-all",
     stands_for="A reader that ends with the first exception, while its connection looks open.",
-    found_by=("mp.connection.silence", "mp.connection.restarted", "mp.misbehaviour.wrong-uid"),
+    found_by=("mp.connection.silence", "mp.misbehaviour.wrong-uid"),
 )
 class OneTimeoutEndsAll(ReferenceMpClient):
     """Answers every operation behind a timeout with a timeout, for as long as the connection is open."""

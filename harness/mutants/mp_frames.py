@@ -276,25 +276,21 @@ class DefaultsDemanded(ReferenceMpClient):
     codec = _NoDefaults()
 
 
-class _Misread(MpCodec):
-    """Takes every message for another one, so that whatever is read is wrong."""
-
+class _CountsFromZero(MpCodec):
     def decode_request(self, table: OperationTable, frames: Sequence[bytes]) -> Request:
-        found, before = super().decode_request(table, frames), table_before(table)
-        number = found.operation.number
-        return Request(next((each for each in before.operations if each.number == number), found.operation), found.payloads)
+        found = super().decode_request(table, frames)
+        return Request(table.operations[table.operations.index(found.operation) - 1], found.payloads)
 
 
 @mp_mutant(
-    "mp-reads-older-numbers",
-    stands_for="A proxy that logs messages by the enumeration of another release.",
-    releases="0.3.10 and later",
+    "mp-numbers-counted-from-zero",
+    stands_for="An enumeration of C or Rust in place of Python's, whose automatic numbers begin at 1.",
     found_by=("mp.requests.decode",),
 )
-class ReadsOlderNumbers(ReferenceMpClient):
-    """Reads the numbers of operations as they were before they were last renumbered."""
+class CountsFromZero(ReferenceMpClient):
+    """Reads the number of every operation as that of the one before it."""
 
-    codec = _Misread()
+    codec = _CountsFromZero()
 
 
 class _LosesPayloads(MpCodec):

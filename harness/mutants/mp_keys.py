@@ -243,7 +243,7 @@ class _SaltShort(MpCodec):
     "mp-salt-cut",
     stands_for="Salts made fit for file names.",
     releases="0.4.6 and later",
-    found_by=("mp.roundtrip.salts*", "mp.properties.another-identity"),
+    found_by=("mp.roundtrip.salts*",),
 )
 class SaltShort(ReferenceMpClient):
     """Cuts salts to 32 characters of lower case."""

@@ -16,6 +16,7 @@ Mode = Literal["engine_driven", "lmcache_driven", "auto"]
 MODES: Final[tuple[Mode, ...]] = ("engine_driven", "lmcache_driven", "auto")
 
 ENGINE_DRIVEN: Final = RangeTable("engine-driven transfer", ("0.3.9.post1", False), ("0.4.6", True))
+BOTH_WAYS: Final = RangeTable("servers with both ways of transfer at once", ("0.3.9.post1", False), ("0.4.7", True))
 SHARED_POOL: Final = RangeTable("engine-driven transfer over shared memory", ("0.3.9.post1", False), ("0.4.7", True))
 
 UNKNOWN_OPERATION_KILLS: Final = RangeTable(
@@ -55,6 +56,8 @@ STAGED: Final = RangeTable("written objects are apart until they are committed",
 CLEAR_FORCES: Final = RangeTable("CLEAR without a flag removes locked objects", ("0.3.9.post1", True), ("0.5.6", False))
 PREPARE_NEEDS_CONTEXT: Final = RangeTable("PREPARE_STORE asks for a context", ("0.3.9.post1", False), ("0.4.7", True))
 PHYSICAL_SLOTS: Final = RangeTable("the context may say how many slots a chunk has", ("0.3.9.post1", False), ("0.5.5", True))
+PEER_GAPS: Final = RangeTable("a peer's lookup locks what stands behind a gap", ("0.3.9.post1", False), ("0.5.3", True))
+PEER_GROUPS: Final = RangeTable("a peer's lookup needs the layout of every group", ("0.3.9.post1", False), ("0.5.6", True))
 EXPERIMENTAL: Final = RangeTable[tuple[str, ...]]("GET_EXPERIMENTAL", ("0.3.9.post1", ()), ("0.5.6", ("kv_event_stream",)))
 CPU_TENSORS: Final = RangeTable("tensors in shared memory of the client", ("0.3.9.post1", False), ("0.5.5", True))
 

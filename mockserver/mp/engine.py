@@ -50,7 +50,7 @@ class Engine:
         self.lookups = Lookups(release, chunk_size, self.store, self.sessions, self.layouts)
         self.contexts = EngineDriven(release, chunk_size, self.store, self.sessions, self.layouts)
         self.tensors = ServerDriven(release, chunk_size, self.store, self.sessions, self.layouts)
-        self.peers = Peers(self.store)
+        self.peers = Peers(release, self.store)
         self.handlers: Mapping[str, Handler] = self._handlers(mode)
 
     def _handlers(self, mode: Mode) -> dict[str, Handler]:
@@ -67,7 +67,7 @@ class Engine:
         engine_driven = behaviour.ENGINE_DRIVEN[self.release]
         if mode != "lmcache_driven" and engine_driven:
             found.update(self.contexts.handlers())
-        if mode != "engine_driven" or not engine_driven:
+        if mode == "lmcache_driven" or not engine_driven or (mode == "auto" and behaviour.BOTH_WAYS[self.release]):
             found.update(self.tensors.handlers())
         return found
 

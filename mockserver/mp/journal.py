@@ -69,6 +69,10 @@ class RunningExchange:
     seen: Exchange
     changes: dict[str, object] = field(default_factory=dict)
 
+    def agrees(self, operation: str | None, connection: int | None) -> bool:
+        """Whether it is of an operation and a connection; None means any."""
+        return operation in {None, self.changes.get("operation", "")} and connection in {None, self.seen.connection}
+
     def snapshot(self) -> Exchange:
         """As far as it has got."""
         return replace(self.seen, **self.changes)  # type: ignore[arg-type]  # the names are fields
@@ -137,17 +141,13 @@ class MpJournal:
     def exchanges(self, operation: str | None = None, connection: int | None = None) -> list[Exchange]:
         """The remembered exchanges, filtered where asked."""
         with self._changed:
-            found = [running.snapshot() for running in self._exchanges]
-        return [
-            exchange
-            for exchange in found
-            if operation in {None, exchange.operation} and connection in {None, exchange.connection}
-        ]
+            return [running.snapshot() for running in self._exchanges if running.agrees(operation, connection)]
 
     def last_exchange(self, operation: str | None = None, connection: int | None = None) -> Exchange | None:
         """The one that arrived last, or None."""
-        found = self.exchanges(operation, connection)
-        return found[-1] if found else None
+        with self._changed:
+            found = next((running for running in reversed(self._exchanges) if running.agrees(operation, connection)), None)
+            return None if found is None else found.snapshot()
 
     @property
     def exchange_count(self) -> int:

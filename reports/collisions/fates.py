@@ -121,7 +121,7 @@ def _fates(client: Dialect, server: Dialect, operation: Operation) -> list[Fate]
         met = server.table.numbered(operation.number)
     except UnknownOperationError:
         return [_unknown(server, operation)]
-    samples = payload_samples(client.release, operation.payloads)
+    samples = payload_samples(client.release, operation.payloads, lookup="LOOKUP" in operation.name)
     outcomes = [(sample, _outcome(client, server, operation, met, sample)) for sample in samples]
     plain = _worst([outcome for sample, outcome in outcomes if not sample.odd])
     known = family(operation.meaning) in PLAIN

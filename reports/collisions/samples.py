@@ -32,6 +32,9 @@ FIELDS: Final[Mapping[str, Value]] = {
 """What fields of the key record hold; fields of other records hold what their types say."""
 
 
+WORKERLESS: Final = "a key without a worker"
+
+
 @dataclass(frozen=True)
 class Sample:
     """The payloads of one request, or one result."""
@@ -41,13 +44,13 @@ class Sample:
     """In what it is odd; empty where engines send it day by day."""
 
 
-def payload_samples(release: Release, types: Sequence[Type]) -> list[Sample]:
-    """Plain payloads first, then odd ones that differ from them in one place."""
+def payload_samples(release: Release, types: Sequence[Type], *, lookup: bool = False) -> list[Sample]:
+    """Plain payloads first, then others that differ from them in one place; lookups are sent without a worker day by day."""
     plain = [value_of(release, type_) for type_ in types]
     found = [Sample(plain)]
     for index, type_ in enumerate(types):
         for value, odd in variants(release, type_):
-            found.append(Sample([*plain[:index], value, *plain[index + 1 :]], odd))
+            found.append(Sample([*plain[:index], value, *plain[index + 1 :]], "" if lookup and odd == WORKERLESS else odd))
     return found
 
 
@@ -102,12 +105,13 @@ def _field(release: Release, field: Field) -> Any:
 
 
 def variants(release: Release, type_: Type) -> Iterator[tuple[Value, str]]:
-    """Other values of a type, and in what they are odd; nothing for those that lookups and probes send day by day."""
+    """Other values of a type, and in what they are odd; nothing for those that are sent day by day."""
     match type_:
         case Optional():
             yield None, ""
         case Array(element):
             yield [], f"an empty array of {element}"
+            yield from (([value], odd) for value, odd in variants(release, element))
         case Scalar("str"):
             yield "17", "a request id of digits alone"
         case Scalar("bytes"):
@@ -115,7 +119,7 @@ def variants(release: Release, type_: Type) -> Iterator[tuple[Value, str]]:
         case Scalar("bool"):
             yield False, ""
         case Named(name) if _has_optional_worker(release, name):
-            yield {**_named(release, name), "worker_id": None}, ""
+            yield {**_named(release, name), "worker_id": None}, WORKERLESS
 
 
 def _has_optional_worker(release: Release, name: str) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Final
 
 from reports.collisions.demonstration import Act
 from reports.collisions.effects import UNASKED
@@ -11,7 +12,9 @@ from reports.collisions.matrix import Collision, Collisions
 from reports.compat.grouping import spans
 from reports.words import count, listing
 
-FEW_PAIRS = 4
+SHOWN_BYTES: Final = 24
+"""Bytes of a frame that are written out."""
+FEW_PAIRS: Final = 4
 """So many pairs are told operation by operation."""
 
 
@@ -70,7 +73,11 @@ def survival(pair: Pair) -> str:
     return f"{counted}: {names(works)}" if len(works) < len(broken) else f"{counted}; not {names(broken)}"
 
 
+def _frame(frame: bytes) -> str:
+    return frame.hex() if len(frame) <= SHOWN_BYTES else f"{frame[:SHOWN_BYTES].hex()}... ({len(frame)} bytes)"
+
+
 def act_lines(act: Act) -> list[str]:
     """What was sent and what came, in up to two lines."""
-    frames = " | ".join(frame.hex() for frame in act.sent)
+    frames = " | ".join(map(_frame, act.sent))
     return [f"{act.did}: {act.came}", *([f"  frames behind the uid: {frames}"] if act.sent else [])]

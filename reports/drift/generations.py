@@ -7,6 +7,7 @@ from types import MappingProxyType
 from typing import Final
 
 from reports.drift.model import Aspect
+from reports.drift.mp.conversations import transcripts
 from reports.drift.mp.registrations import WRITES, form_of
 from reports.drift.observe.chain import TEXT_CHAIN, UNCHANGED
 from reports.drift.observe.frames import SUBJECTS, Frames
@@ -144,7 +145,7 @@ _LABELS: Final[Mapping[Aspect, Callable[[Observed], str | Parts | None]]] = Mapp
         Aspect.MP_READING: _mp_captured("mp_decode_request", "mp_decode_reply"),
         Aspect.MP_REGISTRATION: _mp_registration,
         Aspect.MP_OBJECTS: _mp_captured("mp_object_keys"),
-        Aspect.MP_ANSWERS: lambda observed: "as first captured" if observed.mp and observed.mp.evidence.transcripts else None,
+        Aspect.MP_ANSWERS: lambda observed: "as first captured" if observed.mp and transcripts(observed.mp) else None,
         Aspect.UNEXPLAINED: lambda _: "as first captured",
     }
 )

@@ -27,11 +27,12 @@ def prepared(request):
 @pytest.mark.live
 @pytest.mark.usefixtures("prepared")
 def test_a_real_server_loses_its_objects_and_its_message_thread_while_its_health_check_is_green():
-    emptied, ended = played("live")
+    emptied, leaked, ended = played("live")
     mocked = played("mock")
-    assert [one.problem for one in (emptied, ended)] == [None, None]
-    assert [one.shown for one in (emptied, ended)] == [True, True]
+    assert [one.problem for one in (emptied, leaked, ended)] == [None, None, None]
+    assert [one.shown for one in (emptied, leaked, ended)] == [True, True, True]
     assert [act.came for act in emptied.acts] == ["stored", "3 hits", "an answer, which it reads as nil", "0 hits"]
     assert ended.acts[-1].came == '200, {"status":"healthy"}'
     assert emptied.acts == mocked[0].acts
-    assert ended.acts[:-1] == mocked[1].acts[:-1]
+    assert leaked.acts == mocked[1].acts
+    assert ended.acts[:-1] == mocked[2].acts[:-1]

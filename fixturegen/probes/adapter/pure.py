@@ -1,6 +1,5 @@
 """Pure operations, through the modules that captured the corpus."""
 
-import re
 from pathlib import Path
 
 import frames
@@ -10,9 +9,8 @@ import remote_metadata
 import scratch
 from lmcache import utils
 from lmcache.utils import CacheEngineKey, LayerCacheEngineKey
-from outcomes import Refused
+from releases import require_release
 
-RELEASE = re.compile(r"[0-9]+(\.[0-9]+)+(\.post[0-9]+)?")
 HASHER = "v1/multiprocess/token_hasher.py"
 BYTES = ("bytes", "paged")
 
@@ -64,8 +62,7 @@ def checked(operation):
     """The operation for a release that could be one, with bytes as the probes take and give them."""
 
     def run(args):
-        if not RELEASE.fullmatch(args["release"]):
-            raise Refused(f"{args['release']!r} is no release of lmcache")
+        require_release(args["release"])
         given = {name: {"hex": scratch.taken(args[name]).hex()} for name in BYTES if name in args}
         found = operation({**args, **given})
         return {name: scratch.left(bytes.fromhex(value["hex"])) if name in BYTES else value for name, value in found.items()}

@@ -2,6 +2,7 @@
 
 import answers
 import scratch
+from releases import require_release
 
 ASKED = (
     "mp_encode_request",
@@ -17,6 +18,7 @@ def operation(name):
     _, ask = answers.OPERATIONS[name]
 
     def run(args):
+        require_release(args["release"])
         found = ask(args)
         return {**found, "bytes": scratch.left(bytes.fromhex(found["bytes"]["hex"]))} if "bytes" in found else found
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from reports.drift.model import Aspect, Change, Drift, Example, Level, Levels, Side, in_order
-from reports.drift.mp import frames, objects, operations, records, registrations
+from reports.drift.mp import conversations, frames, objects, operations, records, registrations
+from reports.drift.mp.conversations import transcripts
 from reports.drift.mp.frames import side
 from reports.drift.mp.observed import TABLE_ID, MpObserved
 from reports.drift.observe.evidence import shared
@@ -15,21 +16,25 @@ from reports.words import count, listing, verb
 
 def compare_mp(one: MpObserved, other: MpObserved) -> Drift:
     """What changed in the multiprocess protocol from one captured release to another."""
-    rules = (operations.compare, records.compare, frames.compare, registrations.compare, objects.compare)
+    rules = (
+        operations.compare, records.compare, frames.compare, registrations.compare, objects.compare, conversations.compare,
+    )  # fmt: skip
     found = [rule(one, other) for rule in rules]
     accounted = set().union(*(findings.accounted for findings in found))
     changes = [change for findings in found for change in findings.changes]
     changes += _unexplained(one, other, accounted)
     notes = [note for findings in found for note in findings.notes]
     notes += _availability(one, other)
-    before, after = one.evidence, other.evidence
+    notes += _conversations(one, other)
+    before = one.evidence.vectors.keys() | transcripts(one).keys()
+    after = other.evidence.vectors.keys() | transcripts(other).keys()
     return Drift(
         old=one.release,
         new=other.release,
         changes=in_order(changes),
-        compared=len(before.vectors.keys() & after.vectors.keys()) + len(before.transcripts.keys() & after.transcripts.keys()),
-        only_old=len(before.vectors.keys() - after.vectors.keys()) + len(before.transcripts.keys() - after.transcripts.keys()),
-        only_new=len(after.vectors.keys() - before.vectors.keys()) + len(after.transcripts.keys() - before.transcripts.keys()),
+        compared=len(before & after),
+        only_old=len(before - after),
+        only_new=len(after - before),
         notes=tuple(f"Multiprocess protocol: {note}" for note in notes),
     )
 
@@ -77,11 +82,21 @@ def _unexplained(old: MpObserved, new: MpObserved, accounted: set[str]) -> Itera
             )
 
 
+def _conversations(old: MpObserved, new: MpObserved) -> Iterator[str]:
+    """That nothing can be said of answers."""
+    for one, other in ((old, new), (new, old)):
+        if transcripts(one) and not transcripts(other):
+            yield f"no conversation with a server of {other.release} is captured, so that its answers are not compared."
+
+
 def _availability(old: MpObserved, new: MpObserved) -> Iterator[str]:
     for one, other in ((old, new), (new, old)):
         by_op: dict[str, int] = {}
         for id_, vector in one.evidence.vectors.items():
             if id_ not in other.evidence.vectors:
                 by_op[vector.op] = by_op.get(vector.op, 0) + 1
+        talks = len(transcripts(one).keys() - transcripts(other).keys())
+        if talks and transcripts(other):
+            yield f"only {one.release} was held {count(talks, 'conversation')}."
         if by_op:
             yield f"only {one.release} was asked: {listing((f'{number} {op}' for op, number in by_op.items()), 20)}."

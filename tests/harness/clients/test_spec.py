@@ -23,7 +23,7 @@ def sentence(spec):
 
 @pytest.mark.parametrize("spec", ["", "refrence", "./mine", "reference:x", "http://x", "python3 adapter.py"])
 def test_anything_else_is_answered_with_the_forms_there_are(spec):
-    assert "write one of: reference, python:package.module:Class, stdio:COMMAND ..." in sentence(spec)
+    assert "write one of: reference, reference-mp, python:package.module:Class, stdio:COMMAND ..." in sentence(spec)
 
 
 def test_a_command_without_form_gets_a_suggestion():

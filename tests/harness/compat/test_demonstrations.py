@@ -7,6 +7,7 @@ import pytest
 from fixturegen.corpus import captured_releases
 from fixturegen.errors import EnvironmentUnavailable
 from harness.compat import demonstrate as demonstrating
+from harness.compat import stage as staging
 from harness.compat.collide import collisions_of
 from harness.compat.demonstrate import demonstrate, plays
 from wire.release import Release
@@ -21,7 +22,7 @@ def chosen(result):
 
 
 def _named(play):
-    return play.kind, play.pair.client if play.pair else "", play.fate.operation if play.fate else ""
+    return play.kind, play.client, play.fate.operation if play.fate else ""
 
 
 @pytest.fixture(scope="module")
@@ -34,6 +35,8 @@ def test_of_everything_the_worst_is_chosen_that_nobody_has_to_ask_for():
     everything = captured_releases(protocol="mp")
     assert chosen(collisions_of(everything, everything)) == [
         ("empties", "0.4.7", "GET_CHUNK_SIZE", "0.5.2"),
+        ("unlocks", "0.5.6", "LOOKUP", "0.4.7"),
+        ("leaks", "0.4.7", "FREE_LOOKUP_LOCKS", "0.5.2"),
         ("ends", "0.5.4", "GET_EXPERIMENTAL", "0.5.5"),
         ("short", "", "", "0.5.2"),
     ]
@@ -42,7 +45,15 @@ def test_of_everything_the_worst_is_chosen_that_nobody_has_to_ask_for():
 @pytest.mark.parametrize(
     ("clients", "servers", "expected"),
     [
-        ("0.4.7", "0.5.1", [("empties", "0.4.7", "GET_CHUNK_SIZE", "0.5.1"), ("short", "", "", "0.5.1")]),
+        (
+            "0.4.7",
+            "0.5.1",
+            [
+                ("empties", "0.4.7", "GET_CHUNK_SIZE", "0.5.1"),
+                ("leaks", "0.4.7", "FREE_LOOKUP_LOCKS", "0.5.1"),
+                ("short", "", "", "0.5.1"),
+            ],
+        ),
         ("0.4.6", "0.4.7", [("empties", "0.4.6", "GET_CHUNK_SIZE", "0.4.7"), ("short", "", "", "0.4.7")]),
         ("0.5.6", "0.5.6", [("short", "", "", "0.5.6")]),
         ("0.3.9.post1", "0.3.9.post1", []),
@@ -64,8 +75,31 @@ def test_one_question_of_0_4_7_empties_a_mock_of_0_5_1(played):
     assert emptied.acts[2].sent == (b"\x11",)
 
 
+def test_locks_of_0_4_7_stay_at_a_mock_of_0_5_1(played):
+    leaked = played[1]
+    assert (leaked.problem, leaked.shown) == (None, True)
+    assert [(act.did, act.came) for act in leaked.acts[1:]] == [
+        ("a client of 0.4.7 sends LOOKUP", "an answer, which it reads as nil"),
+        ("a client of 0.4.7 sends QUERY_PREFETCH_STATUS", "an answer, which it reads as 3"),
+        ("a client of 0.4.7 sends FREE_LOOKUP_LOCKS", "no answer"),
+        ("the state of the server is asked", "3 objects under read locks"),
+    ]
+
+
+def test_a_lookup_of_0_5_6_takes_away_the_locks_of_an_engine_at_a_mock_of_0_4_7():
+    (unlocked, *_) = demonstrate(result_of("0.5.6", "0.4.7"), "mock", "venv", lambda _: None)
+    assert (unlocked.problem, unlocked.shown) == (None, True)
+    assert [act.came for act in unlocked.acts] == [
+        "stored",
+        "3 hits, 3 objects under read locks",
+        "an answer, which it reads as nil",
+        "0 objects under read locks",
+        "it fails",
+    ]
+
+
 def test_a_message_of_one_frame_ends_a_mock_that_was_started_again(played):
-    ended = played[1]
+    ended = played[2]
     assert (ended.problem, ended.shown) == (None, True)
     assert [act.came for act in ended.acts[:3]] == ["answered", "no answer", "no answer"]
     assert ended.acts[1].sent == ()
@@ -90,12 +124,12 @@ def test_a_server_that_does_not_start_is_a_problem_and_no_verdict(monkeypatch):
 
     monkeypatch.setattr(demonstrating, "_mock", refusing)
     found = demonstrate(result_of("0.4.7", "0.5.1"), "mock", "venv", lambda _: None)
-    assert [(one.shown, one.verdict, one.problem) for one in found] == [(False, "", "no disk")] * 2
+    assert [(one.shown, one.verdict, one.problem) for one in found] == [(False, "", "no disk")] * 3
 
 
 def test_a_server_that_says_nothing_is_a_problem_and_no_verdict(monkeypatch):
-    monkeypatch.setattr(demonstrating, "ANSWERED", {"mock": 0.2})
-    monkeypatch.setattr(demonstrating, "encode_request", lambda *_: [b"\xcd\x03\xe7"])
+    monkeypatch.setattr(staging, "ANSWERED", {"mock": 0.2})
+    monkeypatch.setattr(staging, "encode_request", lambda *_: [b"\xcd\x03\xe7"])
     (found, *_) = demonstrate(result_of("0.4.7", "0.5.1"), "mock", "venv", lambda _: None)
     assert not found.shown
     assert found.problem == "the server of lmcache 0.5.1 does not answer REGISTER_KV_CACHE_ENGINE_DRIVEN_CONTEXT"

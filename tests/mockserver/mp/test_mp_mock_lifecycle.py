@@ -12,11 +12,13 @@ import threading
 from pathlib import Path
 
 import pytest
+import zmq
 from waiting import wait_until
 
 from mockserver.door import PortInUseError, RemoteHostError
 from mockserver.mp import MpServer
 from mockserver.mp.leash import PREFIX, SEGMENTS, sweep
+from wire.mp.values import pack
 
 CHILD = """
 import signal, sys
@@ -142,3 +144,16 @@ def test_a_pool_that_a_client_removed_is_no_trouble(start):
     (SEGMENTS / server.shm_name).unlink()
     server.stop()
     assert segments() == set()
+
+
+@pytest.mark.parametrize("release", ["0.5.5", "0.5.6"])
+def test_a_client_that_never_reads_does_not_keep_a_server_from_stopping(release):
+    with zmq.Context() as context, context.socket(zmq.DEALER) as socket:
+        for option, value in ((zmq.LINGER, 0), (zmq.RCVHWM, 1), (zmq.RCVBUF, 4096), (zmq.SNDHWM, 0)):
+            socket.setsockopt(option, value)
+        with MpServer(release) as server:
+            socket.connect(server.url)
+            for _ in range(3000):
+                socket.send_multipart([bytes(4096), pack(24)])
+            server.journal.wait_for(lambda journal: journal.exchange_count > 1000)
+    assert threads() == []

@@ -8,16 +8,17 @@ import pytest
 
 from fixturegen.corpus import captured_releases, load_corpus
 from fixturegen.mp.counts import counts
+from fixturegen.mp.launch import Mode
 from fixturegen.mp.player import Abilities, replay
+from fixturegen.mp.recording import launch_for
 from mockserver.mp import MpServer
 
 SILENCE = 0.005
 """Seconds; the mock answers at once, and a reply that came later would still be found as a surplus one."""
-OPTIONS: dict[str, dict[str, Any]] = {
-    "control": {},
-    "shared-memory": {},
-    "pickle": {"shared_memory": False},
-    "cpu-tensors": {"mode": "lmcache_driven"},
+OPTIONS: dict[Mode, dict[str, Any]] = {
+    "engine": {"mode": "engine_driven"},
+    "lmcache": {"mode": "lmcache_driven"},
+    "auto": {"mode": "auto"},
 }
 TALKED_TO = [release for release in captured_releases(protocol="mp") if load_corpus(release, protocol="mp").mp_transcripts]
 
@@ -26,7 +27,8 @@ TALKED_TO = [release for release in captured_releases(protocol="mp") if load_cor
 def test_the_mock_answers_every_captured_conversation_frame_for_frame(release):
     differences = []
     for transcript in load_corpus(release, protocol="mp").mp_transcripts:
-        with MpServer(release, **OPTIONS[transcript.setting]) as mock:
+        launch = launch_for(release, transcript.setting)
+        with MpServer(release, **OPTIONS[launch.mode], shared_memory=launch.shared_memory) as mock:
             abilities = Abilities(counts=lambda mock=mock: counts(mock.status()), restart=mock.restart)
             found = replay(Peer(mock), transcript, abilities, silence=SILENCE)
             differences += [f"{transcript.id} {found}"] if found is not None else []

@@ -74,6 +74,12 @@ def test_lookups_of_0_5_6_give_back_the_locks_of_others_at_0_4_7(fate):
     assert (found.meets, found.executed, found.grade) == ("FREE_LOOKUP_LOCKS", True, Grade(Harm.CORRUPTS))
 
 
+@pytest.mark.parametrize(("operation", "same"), [("LOOKUP", False), ("STORE", True)])
+def test_lookups_of_0_3_13_have_no_worker_which_0_3_12_refuses(fate, operation, same):
+    assert fate("0.3.13", "0.3.12", operation).same is same
+    assert fate("0.3.12", "0.3.13", operation).same
+
+
 def test_the_heartbeat_of_0_4_6_clears_0_5_1(fate):
     assert fate("0.4.6", "0.5.1", "PING").meets == "CLEAR"
 

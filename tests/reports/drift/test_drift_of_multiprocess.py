@@ -282,3 +282,65 @@ def test_the_first_release_with_the_protocol_is_additive():
     other = observe(load_corpus(Release.parse("0.3.9.post1")), captured("0.3.9.post1"))
     change = change_of(compare(one, other), "The multiprocess protocol is captured from here on: 6 operations")
     assert change.levels == Levels.all(Level.ADDITIVE)
+
+
+def talked(change, base="0.5.6"):
+    """What changed in a release whose conversations went otherwise; None keeps a step."""
+    corpus = captured(base)
+    told = [replace(one, steps=[_told(change, one, step) for step in one.steps]) for one in corpus.mp_transcripts]
+    changed = replace(corpus, mp_transcripts=told, manifest=replace(corpus.manifest, release=FUTURE))
+    return compare_mp(observe_mp(corpus), observe_mp(changed))
+
+
+def _told(change, transcript, step):
+    found = change(transcript, step)
+    return replace(step, values=found) if found else step
+
+
+def answers(drift):
+    return [change for change in drift.changes if change.aspect is Aspect.MP_ANSWERS]
+
+
+def test_an_answer_that_comes_no_more_breaks():
+    def silent(transcript, step):
+        return {"got": {"silence": True}} if transcript.id == "mp.server.control.once-ping" and step.do == "receive" else None
+
+    (change,) = answers(talked(silent))
+    assert change.title == "1 conversation: PING, no answer any more"
+    assert change.levels == ALL_BREAK
+
+
+def test_another_count_of_locks_is_behavioural_for_servers():
+    def leaking(transcript, step):
+        if transcript.id != "mp.server.shared-memory.round-trip" or step.do != "status" or "got" not in step.values:
+            return None
+        return {"got": {**step.values["got"], "read_locked": 9}}
+
+    (change,) = answers(talked(leaking))
+    assert change.title == "1 conversation: other counts of objects, locks or sessions"
+    assert change.levels == Levels(server=Level.BEHAVIOURAL)
+
+
+def test_what_a_malformed_message_brings_is_behavioural():
+    def answered(transcript, step):
+        if transcript.id != "mp.server.control.empty-operation" or step.do != "receive":
+            return None
+        return {"got": {"frames": ["00", "18", "a24f4b"]}}
+
+    (change,) = answers(talked(answered))
+    assert change.levels == Levels(server=Level.BEHAVIOURAL)
+
+
+def test_0_5_6_survives_messages_that_end_the_thread_of_0_4_7():
+    change = change_of(between("0.4.7", "0.5.6"), "conversations: NOOP, answered now")
+    assert change.levels == Levels(server=Level.BEHAVIOURAL)
+    assert "mp.server.control.unknown-number" in change.must
+
+
+def test_conversations_that_only_one_release_was_held_are_told():
+    drift = between("0.5.5", "0.5.6") if captured("0.5.5").mp_transcripts else between("0.4.7", "0.5.6")
+    assert any("was held" in note for note in drift.notes)
+
+
+def test_the_same_conversations_are_no_drift():
+    assert titles(talked(lambda *_: None)) == []
