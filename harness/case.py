@@ -96,8 +96,8 @@ def case(
     ``cites`` are requirement ids; one whose release range does not cover the release is left out of that record. ``needs`` are
     the client operations without which the case says nothing, and ``CONCURRENT`` where it has several under way at once.
     ``judges="server"`` marks cases in which no client takes part. A slow case may run ``once_for="frames"``: of the selected
-    releases whose frames are the same, in the newest. ``own_server`` keeps it from live servers of the user: it clears or restarts
-    one.
+    releases whose frames are the same, in the newest. ``own_server`` keeps it from live servers of the user:
+    it clears or restarts one.
     """
     if not cites:
         raise ValueError("a case cites at least one requirement")
