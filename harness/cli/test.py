@@ -7,6 +7,7 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from typing import Final
 
 import typer
 
@@ -32,7 +33,7 @@ WAITING: Final = 1
 
 
 def command(context: typer.Context) -> int:
-    """Run linters, type checks, layer checks, the corpus check and the tests, as many at once as there are processors, and one more.
+    """Run linters, type checks, layer checks, the corpus check and the tests; of those run one more at once than there are processors.
 
     Further arguments go to pytest, and then only pytest runs.
     """
