@@ -25,6 +25,8 @@ OPTIONS: dict[Mode, dict[str, Any]] = {
 }
 EVENTS = ("mp.server.shared-memory.kv-events", "mp.server.cpu-tensors.kv-events-of-tensors")
 """Conversations with batches about objects that come and go, which the mock does not model (see ``mockserver.mp.streams``)."""
+DIFFERENT = {("0.3.13", "mp.server.control.once-lookup"): 5}
+"""Steps that the mock does not do as the real server: 0.3.13 alone drops a lookup whose key names a worker."""
 TALKED_TO = [release for release in captured_releases(protocol="mp") if load_corpus(release, protocol="mp").mp_transcripts]
 
 
@@ -39,6 +41,10 @@ def test_the_mock_answers_every_captured_conversation_frame_for_frame(release):
             if transcript.id in EVENTS:
                 assert found is not None
                 assert found.step > FIRST_BATCH
+                continue
+            if (str(release), transcript.id) in DIFFERENT:
+                assert found is not None
+                assert found.step == DIFFERENT[str(release), transcript.id]
                 continue
             differences += [f"{transcript.id} {found}"] if found is not None else []
             if bool(mock.journal.death) is not transcript.fatal:
