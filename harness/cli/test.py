@@ -33,7 +33,7 @@ WAITING: Final = 1
 
 
 def command(context: typer.Context) -> int:
-    """Run linters, type checks, layer checks, the corpus check and the tests; of those run one more at once than there are processors.
+    """Run linters, type checks, the layers, the corpus and the tests: one more at once than there are processors.
 
     Further arguments go to pytest, and then only pytest runs.
     """
