@@ -9,6 +9,7 @@ import zmq
 
 SEND_TIMEOUT: Final = 20.0
 RECONNECT_MS: Final = 300
+CONNECT_PATIENCE: Final = 2.0
 
 
 class Dealers:
@@ -28,7 +29,10 @@ class Dealers:
         self._context.term()
 
     def connect(self, name: str, routing_id: bytes | None = None) -> None:
-        """Open a connection; a server that does not listen yet is waited for in the background."""
+        """Open a connection, and wait until it stands: what is sent on it then arrives before what others send later.
+
+        A server that does not listen is waited for in the background, after a while here.
+        """
         socket = self._context.socket(zmq.DEALER)
         socket.setsockopt(zmq.LINGER, 0)
         # Fewer attempts while nobody listens: each has a small chance to get the port that it asks for, and to meet itself.
@@ -36,7 +40,12 @@ class Dealers:
         socket.setsockopt(zmq.SNDTIMEO, int(SEND_TIMEOUT * 1000))
         if routing_id is not None:
             socket.setsockopt(zmq.ROUTING_ID, routing_id)
-        socket.connect(self._address)
+        monitor = socket.get_monitor_socket(zmq.EVENT_HANDSHAKE_SUCCEEDED)
+        try:
+            socket.connect(self._address)
+            monitor.poll(int(CONNECT_PATIENCE * 1000))
+        finally:
+            socket.disable_monitor()
         self._sockets[name] = socket
 
     def send(self, name: str, frames: Sequence[bytes]) -> None:

@@ -51,6 +51,8 @@ class Abilities:
 
     counts: Callable[[], Mapping[str, int]] | None = None
     """Counts of its state; without it ``status`` steps are passed over."""
+    settled: Callable[[int], None] | None = None
+    """Waits until so many messages, all that were sent, have been dealt with; a mock can tell, and silence is short then."""
     restart: Callable[[], None] | None = None
     """Kills it and starts it again at its address; without it, conversations with a restart cannot be played."""
 
@@ -78,15 +80,17 @@ class _Play:
         self._stack = stack
         self._before: Mapping[str, int] | None = None
         self._written: list[dict[str, int]] = []
+        self._sent = 0
 
     def act(self, step: MpStep) -> None:
         """A step that brings nothing back."""
         match step.do:
             case "connect":
+                self.settle()  # messages of two connections overtake each other
                 routing_id = step.values.get("routing_id")
                 self.dealers.connect(_connection(step), None if routing_id is None else bytes.fromhex(routing_id))
             case "send":
-                self.dealers.send(_connection(step), self._frames(step))
+                self._send(step)
             case "close":
                 self.dealers.close(_connection(step))
             case "segment":
@@ -112,12 +116,17 @@ class _Play:
             return self.dealers.receive(_connection(step), patience)
         frames = None
         for _ in range(POLLS):
-            self.dealers.send(_connection(step), self._frames(step))
+            self._send(step)
             frames = self.dealers.receive(_connection(step), patience)
             if frames is None or len(frames) > 2:  # uid and operation, and no result yet
                 return frames
             time.sleep(POLL_PAUSE)
         return frames
+
+    def settle(self) -> None:
+        """Wait until everything that was sent has been dealt with, where that can be known."""
+        if self._abilities.settled is not None:
+            self._abilities.settled(self._sent)
 
     def read(self, step: MpStep) -> Json:
         """What lies in shared memory; by its recipe, where this conversation wrote the same."""
@@ -148,6 +157,10 @@ class _Play:
                 break
             time.sleep(COUNTS_PAUSE)
         return found[-1]
+
+    def _send(self, step: MpStep) -> None:
+        self._sent += 1
+        self.dealers.send(_connection(step), self._frames(step))
 
     def _frames(self, step: MpStep) -> list[bytes]:
         return [frame_bytes(frame, self.bound) for frame in step.values["frames"]]
@@ -260,6 +273,8 @@ def _recorded_reply(play: _Play, script: MpTranscript, step: MpStep) -> MpStep:
 
 def _compared(play: _Play, index: int, step: MpStep, patience: float, silence: float) -> Difference | None:
     expected = step.values["got"]
+    if "silence" in expected and step.do == "receive":
+        play.settle()
     frames = play.receive(step, silence if "silence" in expected else patience)
     if frames is None:
         return _equal(index, expected, {"silence": True})
@@ -286,6 +301,7 @@ def _surplus(play: _Play, transcript: MpTranscript, name: str, silence: float) -
     last = max(index for index, step in enumerate(transcript.steps) if step.connection == name)
     if transcript.steps[last].do == "close":
         return None
+    play.settle()
     frames = play.dealers.receive(name, silence)
     if frames is None:
         return None

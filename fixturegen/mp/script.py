@@ -113,6 +113,7 @@ class Script:
         self._title = title
         self._uids: dict[str, int] = {}
         self._places = 0
+        self._subscription = b""
         self.connect("a")
 
     def finished(self) -> MpTranscript:
@@ -297,6 +298,28 @@ class Script:
     def status(self) -> Self:
         """What the counts say."""
         return self._add("status", None)
+
+    def subscribe(self) -> Self:
+        """Subscribe to events on a connection of its own, and acknowledge the first batch, which tells how things stand."""
+        self.bound |= {"start": "the server tells when it was started", "event": "the server counts what happens"}
+        self.connect("events")
+        self._subscription = self.uid("events")
+        self.send("SUBSCRIBE_KV_EVENTS", self.instance, self.model, 0, 10, connection="events", uid=self._subscription)
+        return self.batch().acknowledge()
+
+    def batch(self) -> Self:
+        """The next batch of events."""
+        self._places += 1
+        name = f"event.{self._places}"
+        return self.receive("events", bind={"incarnation": "start", "next_cursor": name, "events.*.seq": f"{name}.one"})
+
+    def acknowledge(self) -> Self:
+        """Ask for the batch behind the last."""
+        return self.raw(self._subscription, b"", b"ack", connection="events")
+
+    def unsubscribe(self) -> Self:
+        """End the subscription."""
+        return self.raw(self._subscription, b"", b"cancel", connection="events").receive("events", within=SETTLED)
 
     def _prepare(self, operation: str, key: Key, instance: int | None, within: float | None) -> str:
         bind = {}

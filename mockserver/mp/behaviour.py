@@ -46,6 +46,7 @@ FREE: Final = RangeTable[Literal["range", "hits", "result"]](
     "what FREE_LOOKUP_LOCKS releases", ("0.3.9.post1", "range"), ("0.5.4", "hits"), ("0.5.6", "result")
 )
 """``range``: the chunks of the key; ``hits``: of these the hits, where they are known; ``result``: the hits, or nothing."""
+FREE_OPENS_SESSION: Final = RangeTable("FREE_LOOKUP_LOCKS begins with the session", ("0.3.9.post1", False), ("0.5.5", True))
 WINDOWS_NEED_LAYOUT: Final = RangeTable(
     "releasing and touching ask for a registered model", ("0.3.9.post1", False), ("0.5.1", True)
 )

@@ -131,7 +131,7 @@ class EngineDriven:
             answer = {"slots": [_slot(reserved[keys[index]]) for index in indices], "chunk_indices": indices}
             if indices:
                 self._writes[self._transfer(key, instance_id)] = [keys[index] for index in indices]
-        self._sessions.get(key["request_id"])
+        self._sessions.get(key["request_id"]).begun.add("store")
         return {"context": answer}
 
     def commit_store(self, key: Key, instance_id: int, data: bytes) -> bool:
@@ -140,13 +140,23 @@ class EngineDriven:
             keys = self._objects(key)
             return self._store_pickled(keys, self._context(instance_id), data)
         context = self._context(instance_id)
-        self._sessions.get(key["request_id"])
+        logged = self._ended(key, "store")
         if not self._shared or data != b"":
-            return self._store_pickled(self._objects(key), context, data)
-        pending = self._writes.pop(self._transfer(key, instance_id), None)
-        if pending is None:
+            stored = self._store_pickled(self._objects(key), context, data)
+        else:
+            pending = self._writes.pop(self._transfer(key, instance_id), None)
+            stored = pending is not None
+            self._store.finish_write(pending or ())
+        if logged and stored:
+            self._objects(key)
+        return stored
+
+    def _ended(self, key: Key, what: str) -> bool:
+        """Whether the session had begun to store or retrieve; it has not any more."""
+        begun = self._sessions.get(key["request_id"]).begun
+        if what not in begun:
             return False
-        self._store.finish_write(pending)
+        begun.remove(what)
         return True
 
     def _store_pickled(self, keys: list[ObjectKey], context: Context, data: bytes) -> bool:
@@ -181,15 +191,18 @@ class EngineDriven:
             answer["data"] = write_chunks([self._chunk(found[name]) for name in keys])
             self._store.finish_read(keys)
         if behaviour.PREPARE_NEEDS_CONTEXT[self._release]:
-            self._sessions.get(key["request_id"])
+            self._sessions.get(key["request_id"]).begun.add("retrieve")
         return answer
 
     def commit_retrieve(self, key: Key, instance_id: int) -> bool:
         """Give back one lock of each chunk that was retrieved; a second time changes nothing."""
+        logged = False
         if behaviour.PREPARE_NEEDS_CONTEXT[self._release]:
             self._context(instance_id)
-            self._sessions.get(key["request_id"])
+            logged = self._ended(key, "retrieve")
         self._store.finish_read(self._reads.pop(self._transfer(key, instance_id), []))
+        if logged:
+            self._objects(key)
         return True
 
     def _reserve(self, keys: Sequence[ObjectKey], layout: Layout) -> dict[ObjectKey, StoredObject]:

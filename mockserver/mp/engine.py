@@ -14,6 +14,7 @@ from typing import Any, Final
 from mockserver.mp import behaviour
 from mockserver.mp.behaviour import Mode
 from mockserver.mp.contexts import EngineDriven
+from mockserver.mp.events import EventLog
 from mockserver.mp.layouts import Layouts
 from mockserver.mp.lookups import Lookups
 from mockserver.mp.objects import ObjectStore
@@ -44,12 +45,13 @@ class Engine:
         self.release = release
         self.chunk_size = chunk_size
         self.lock = threading.RLock()
-        self.store = ObjectStore(release, pool)
+        self.events = EventLog()
+        self.store = ObjectStore(release, pool, self.events)
         self.sessions = Sessions(chunk_size)
         self.layouts = Layouts()
         self.lookups = Lookups(release, chunk_size, self.store, self.sessions, self.layouts)
         self.contexts = EngineDriven(release, chunk_size, self.store, self.sessions, self.layouts)
-        self.tensors = ServerDriven(release, chunk_size, self.store, self.sessions, self.layouts)
+        self.tensors = ServerDriven(release, chunk_size, self.store, self.sessions, self.layouts, self.events)
         self.peers = Peers(release, self.store)
         self.handlers: Mapping[str, Handler] = self._handlers(mode)
 

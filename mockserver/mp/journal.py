@@ -11,6 +11,8 @@ from typing import TypeVar
 
 T = TypeVar("T")
 
+KEPT_REPLIES = 64
+"""Of each request so many messages are kept; a subscription may have any number."""
 KEPT_FRAMES = 32
 KEPT_BYTES = 64 << 10
 """Of each message so many frames and bytes are kept; the counts are those of the whole message."""
@@ -114,7 +116,7 @@ class MpJournal:
         kept = tuple(frame[:KEPT_BYTES] for frame in frames[:KEPT_FRAMES])
         with self._changed:
             before = running.snapshot()
-            running.changes["replies"] = (*before.replies, kept)
+            running.changes["replies"] = (*before.replies, kept)[:KEPT_REPLIES]
             if before.replied_at is None:
                 running.changes["replied_at"] = time.monotonic()
             running.changes["done"] = before.done or last

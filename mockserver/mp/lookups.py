@@ -172,6 +172,10 @@ class Lookups:
     def free(self, key: Key, tp_size: int) -> None:
         """Give back the locks of a lookup."""
         rule = behaviour.FREE[self._release]
+        if behaviour.FREE_OPENS_SESSION[self._release]:
+            if key["start"] >= key["end"]:
+                return
+            self._sessions.get(key["request_id"])
         if rule == "result" and not self._has_result(key):
             return
         hashes = chunk_hashes(key["token_ids"], self._chunk_size, start=key["start"], end=key["end"])
@@ -188,8 +192,6 @@ class Lookups:
 
     def _has_result(self, key: Key) -> bool:
         """Whether the session knows what its lookup found; a result that nobody fetched is fetched for it."""
-        if key["start"] >= key["end"]:
-            return False
         session = self._sessions.get(key["request_id"])
         job = self._jobs.get(key["request_id"])
         if session.hit_chunks < 0 and job is not None:

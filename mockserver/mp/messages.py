@@ -28,7 +28,7 @@ from mockserver.mp.journal import MpJournal, RunningExchange
 from mockserver.mp.outgoing import Outgoing
 from mockserver.mp.requests import Dropped, MessageThreadDies, Request, StreamControl, read_operation, read_payloads
 from mockserver.mp.sessions import HandlerError
-from mockserver.mp.streams import Streams
+from mockserver.mp.streams import StreamMessage, Streams
 from wire.mp.operations import OperationTable
 
 MOST_FRAMES: Final = 64
@@ -79,7 +79,9 @@ class MessageThread:
         self._holding = threading.Lock()
         self._held: list[tuple[RunningExchange, bytes, list[bytes]]] = []
         self._order = itertools.count()
-        self._streams = Streams()
+        self._streams = Streams(engine)
+        self._news_of_objects = threading.Event()
+        engine.events.changed = self._objects_changed
         self._wake, self._news = os.pipe()
         for end in (self._wake, self._news):
             os.set_blocking(end, False)
@@ -162,6 +164,9 @@ class MessageThread:
             if self._wake in ready:
                 with contextlib.suppress(BlockingIOError):
                     os.read(self._wake, 4096)
+            if self._news_of_objects.is_set():
+                self._news_of_objects.clear()
+                self._queue_all(self._streams.news())
             if not self._dead:
                 self._send_all()
             if time.monotonic() >= look_again:
@@ -196,8 +201,7 @@ class MessageThread:
     def _take(self, exchange: RunningExchange, connection: int, identity: bytes, frames: Sequence[bytes]) -> None:
         read = read_operation(self._table, frames)
         if isinstance(read, StreamControl):
-            for owner, message in self._streams.control(identity, frames[0], read.words):
-                self._queue(exchange, owner, message, last=True)
+            self._queue_all(self._streams.control(identity, frames[0], read.words))
             raise Dropped("a word about a stream")
         name = read.operation.name
         self._journal.note(exchange, operation=name)
@@ -216,8 +220,15 @@ class MessageThread:
 
     def _subscribe(self, exchange: RunningExchange, identity: bytes, frames: Sequence[bytes], read: Request) -> None:
         payloads = read_payloads(self._table, read.operation, read.payloads)
-        for owner, message in self._streams.subscribe(identity, (frames[0], frames[1]), payloads):
-            self._queue(exchange, owner, message, last=False)
+        self._queue_all(self._streams.subscribe(exchange, identity, (frames[0], frames[1]), payloads))
+
+    def _objects_changed(self) -> None:
+        self._news_of_objects.set()
+        self._wake_up()
+
+    def _queue_all(self, messages: Sequence[StreamMessage]) -> None:
+        for message in messages:
+            self._queue(message.exchange, message.identity, message.frames, last=message.last)
 
     def _give(self, jobs: queue.Queue[_Job | None], job: _Job) -> None:
         while not self._stopping.is_set():

@@ -13,6 +13,7 @@ from math import prod
 from typing import Any
 
 from mockserver.mp import behaviour
+from mockserver.mp.events import EventLog
 from mockserver.mp.pool import Places, Pool, PoolFullError
 from wire.mp.objects import ObjectKey
 from wire.release import Release
@@ -83,8 +84,9 @@ class _Tables:
 class ObjectStore:
     """Objects by key; the caller holds the lock of the server."""
 
-    def __init__(self, release: Release, pool: Pool, clock: Clock = time.monotonic) -> None:
+    def __init__(self, release: Release, pool: Pool, events: EventLog, clock: Clock = time.monotonic) -> None:
         self.pool = pool
+        self._events = events
         self._places = Places(pool.size)
         self._staging = behaviour.STAGED[release]
         self._clock = clock
@@ -137,6 +139,7 @@ class ObjectStore:
                 entry.write.release()
             done.append(key)
         self._used(done)
+        self._events.stored(done)
         return done
 
     def reserve_read(self, keys: Iterable[ObjectKey], locks: int) -> list[bool]:
@@ -169,17 +172,19 @@ class ObjectStore:
     def clear(self, *, force: bool) -> None:
         """Remove all objects; without force, those that are locked stay."""
         for table in (self._tables.resident, self._tables.staged):
-            for key, entry in list(table.items()):
-                if force or not (entry.read.held or entry.write.held):
-                    del table[key]
-                    self._drop(key, entry)
+            going = [(key, entry) for key, entry in table.items() if force or not (entry.read.held or entry.write.held)]
+            for key, entry in going:
+                del table[key]
+                self._drop(key, entry)
+            if table is self._tables.resident:
+                self._events.removed(key for key, _ in going)
 
     def lose(self, keys: Iterable[ObjectKey]) -> None:
         """Remove objects, whoever has locked them."""
-        for key in keys:
-            entry = self._tables.resident.pop(key, None)
-            if entry is not None:
-                self._drop(key, entry)
+        going = {key: self._tables.resident.pop(key) for key in keys if key in self._tables.resident}
+        for key, entry in going.items():
+            self._drop(key, entry)
+        self._events.removed(going)
 
     def evict(self) -> list[ObjectKey]:
         """Remove a share of the objects where too much of the pool is used; their keys."""
@@ -187,9 +192,11 @@ class ObjectStore:
             return []
         target = max(1, int(len(self._tables.order) * behaviour.EVICTED_SHARE))
         going = [key for key in self._tables.order if self._evictable(key)][:target]
+        resident = [key for key in going if key not in self._tables.staged]
         for key in going:
             entry = self._tables.staged.pop(key, None) or self._tables.resident.pop(key)
             self._drop(key, entry)
+        self._events.removed(resident)
         return going
 
     def offset_of(self, key: ObjectKey) -> tuple[int, int] | None:

@@ -31,6 +31,8 @@ class Session:
     """The key of the lookup, or the first one of a transfer."""
     hit_chunks: int = -1
     """What the last lookup found; -1 until it is asked."""
+    begun: set[str] = field(default_factory=set)
+    """``store`` and ``retrieve`` between their two steps: the second resolves its key once more, to log how much it was."""
     released: set[tuple[int, int, int, int]] = field(default_factory=set)
     """Failed retrieves whose locks were given back: instance, worker, start and end."""
 

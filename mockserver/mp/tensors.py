@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from mockserver.mp import behaviour
+from mockserver.mp.events import EventLog
 from mockserver.mp.layouts import Layouts
 from mockserver.mp.objects import Layout, ObjectStore
 from mockserver.mp.sessions import HandlerError, Sessions
@@ -67,7 +68,16 @@ class Tensors:
 class ServerDriven:
     """Registered tensors of one server; the caller holds its lock."""
 
-    def __init__(self, release: Release, chunk_size: int, store: ObjectStore, sessions: Sessions, layouts: Layouts) -> None:
+    def __init__(
+        self,
+        release: Release,
+        chunk_size: int,
+        store: ObjectStore,
+        sessions: Sessions,
+        layouts: Layouts,
+        events: EventLog,
+    ) -> None:
+        self._events = events
         self._release = release
         self._chunk_size = chunk_size
         self._store = store
@@ -158,6 +168,7 @@ class ServerDriven:
         chunks = self._chunks(tensors, block_ids, len(keys))
         if chunks is None:
             return [EVENT, False]
+        self._tell_tokens(key, keys)
         wanted = {name: blocks for name, blocks in zip(keys, chunks, strict=True) if any(blocks)}  # block 0 stands for no data
         reserved = self._store.reserve_write(list(wanted), tensors.layout)
         for name, entry in reserved.items():
@@ -215,6 +226,18 @@ class ServerDriven:
             raise HandlerError("a transfer needs a worker_id")
         rank = kv_rank(key["world_size"], key["worker_id"])
         return [ObjectKey(digest, key["model_name"], rank, 0, key.get("cache_salt", "")) for digest in hashes]
+
+    def _tell_tokens(self, key: Key, keys: Sequence[ObjectKey]) -> None:
+        """Tell the log the tokens of the chunks; those of the first worker stand for all."""
+        size = self._chunk_size
+        last = min(len(key["token_ids"]), key["end"])
+        starts = range(key["start"], last - last % size, size)
+        if key["worker_id"] != 0 or len(starts) != len(keys):
+            return
+        hashes = self._sessions.get(key["request_id"]).hashes
+        for start, name in zip(starts, keys, strict=True):
+            parent = hashes[start // size - 1] if start >= size else None
+            self._events.bind(name.chunk_hash, key["token_ids"][start : start + size], parent)
 
     def _release_failed(self, key: Key, instance_id: int) -> None:
         """Give back the locks of one worker whose instance is gone, once for each lookup."""

@@ -8,11 +8,9 @@ import pytest
 
 from fixturegen.corpus import load_corpus
 from fixturegen.environment import open_environment
-from fixturegen.mp.launch import Launch
 from fixturegen.mp.player import replay
 from fixturegen.mp.recording import abilities, launch_for
 from fixturegen.mp.server import SHARED_FOLDER
-from wire.release import Release
 
 SHORT = ("round-trip", "prefix", "salts", "wrong-salt", "more-retrieves", "not-registered")
 """Conversations that are held again; the whole of them takes minutes, and ``lmconform capture`` holds it twice."""
@@ -56,13 +54,3 @@ def test_an_old_server_starts_with_the_launcher_and_answers(pinned_release):
     (known,) = [one for one in transcripts(release, "control") if one.id.endswith(".once-get-chunk-size")]
     with open_environment("venv").mp_server(release) as server:
         assert replay(server, known, abilities(server)) is None
-
-
-@pytest.mark.live
-def test_a_server_without_shared_memory_moves_pickles(pinned_release):
-    release = Release.parse("0.5.6")
-    del pinned_release
-    (known,) = [one for one in transcripts(release, "pickle") if one.id.endswith(".round-trip")]
-    with open_environment("venv").mp_server(release, Launch(shared_memory=False)) as server:
-        assert replay(server, known, abilities(server)) is None
-        assert names_in_memory(f"_{server.pid}") == []

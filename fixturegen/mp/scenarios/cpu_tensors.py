@@ -14,6 +14,7 @@ from fixturegen.mp.memory import SEGMENT_NAME_LENGTH
 from fixturegen.mp.script import CHUNK, HIDDEN, SETTLED, Key, Script, tokens
 from fixturegen.vector import Json, raw
 from wire.mp.frames import encode_request
+from wire.mp.operations import operation_table
 from wire.mp.values import Value
 from wire.release import Release
 
@@ -40,7 +41,8 @@ def scripts(release: Release, environment: PinnedEnvironment) -> Iterator[Script
     if not CPU_TENSORS[release]:
         return
     wrapper = wrapped(release, environment)
-    for name, (title, build) in BUILDS.items():
+    streams = EVENTS if "SUBSCRIBE_KV_EVENTS" in operation_table(release) else {}
+    for name, (title, build) in {**BUILDS, **streams}.items():
         script = TensorScript(release, name, title, wrapper)
         build(script)
         yield script
@@ -156,6 +158,12 @@ def _again(script: TensorScript) -> None:
     script.ask("UNREGISTER_KV_CACHE", script.instance).alive()
 
 
+def _kv_events(script: TensorScript) -> None:
+    script.cache().register_tensors().subscribe().write_block(1, 10).write_block(2, 20)
+    script.store_blocks(script.key(tokens(2)), [1, 2]).batch()
+    script.acknowledge().clear().batch().acknowledge().unsubscribe()
+
+
 BUILDS: Final[dict[str, tuple[str, Callable[[TensorScript], object]]]] = {
     "round-trip": ("Two blocks are stored, and retrieved into two others.", _round_trip),
     "no-lookup": ("A retrieve without a lookup leaves the block as it is.", _without_lookup),
@@ -163,4 +171,7 @@ BUILDS: Final[dict[str, tuple[str, Callable[[TensorScript], object]]]] = {
     "few-blocks": ("Fewer blocks than the range of the key has.", _few_blocks),
     "null-block": ("A block that means that there is no data.", _null_block),
     "registered-again": ("A registration that is taken back and made anew.", _again),
+}
+EVENTS: Final[dict[str, tuple[str, Callable[[TensorScript], object]]]] = {
+    "kv-events-of-tensors": ("A subscription to what is stored and removed, until it is cancelled.", _kv_events)
 }

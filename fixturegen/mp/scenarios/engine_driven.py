@@ -8,6 +8,7 @@ from typing import Final
 from fixturegen.mp.launch import NO_DATA_PATH, SHARED_MEMORY
 from fixturegen.mp.script import COUNTS_READERS, REGISTER, SETTLED, UNREGISTER, Script, tokens
 from fixturegen.mp.transcript import Setting
+from wire.mp.operations import operation_table
 from wire.release import Release
 
 Build = Callable[[Script], object]
@@ -21,6 +22,8 @@ def scripts(release: Release) -> Iterator[Script]:
         yield from _built(release, "shared-memory", {**BOTH, **SHARED})
         if COUNTS_READERS[release]:
             yield from _built(release, "shared-memory", READERS)
+        if "SUBSCRIBE_KV_EVENTS" in operation_table(release):
+            yield from _built(release, "shared-memory", EVENTS)
         yield from _built(release, "pickle", {name: BOTH[name] for name in PICKLED})
     else:
         yield from _built(release, "pickle", BOTH)
@@ -247,6 +250,14 @@ def _no_readers(script: Script) -> None:
     script.poll(key.request_id).alive()
 
 
+def _kv_events(script: Script) -> None:
+    script.register().subscribe()
+    script.store(script.key(tokens(1)), (1,)).receive("events", within=SETTLED)
+    script.clear().batch().acknowledge().unsubscribe()
+    script.store(script.key(tokens(1, first=3), "r2"), (2,)).clear().receive("events", within=SETTLED)
+    script.finding = "A chunk that the engine stores itself is not announced; its removal is."
+
+
 BOTH: Final[dict[str, tuple[str, Build]]] = {
     "round-trip": ("Three chunks are stored, found, retrieved as they were, and gone after CLEAR.", _round_trip),
     "prefix": ("A lookup finds the stored chunks up to the first that is missing, whole chunks only.", _prefix),
@@ -285,6 +296,12 @@ SHARED: Final[dict[str, tuple[str, Build]]] = {
     "uncommitted": ("A store that is prepared is not found before it is committed, once.", _uncommitted),
     "commit-alone": ("A commit without a preparation.", _commit_alone),
     "clear-locked": ("CLEAR while a lookup holds its locks.", _clear_locked),
+}
+EVENTS: Final[dict[str, tuple[str, Build]]] = {
+    "kv-events": (
+        "A subscription to what is stored and removed, until it is cancelled.",
+        _kv_events,
+    )
 }
 READERS: Final[dict[str, tuple[str, Build]]] = {
     "readers": ("A lookup for two readers, and one for three whose locks are given back.", _readers),

@@ -6,7 +6,9 @@ import socket
 
 import pytest
 
+from fixturegen.mp.server import answers_noop
 from fixturegen.server_process import healthy
+from mockserver.mp.leash import SEGMENTS
 from wire.release import Release
 
 NEWEST = Release.parse("0.5.6")
@@ -109,3 +111,23 @@ def test_it_says_where_it_listens_after_a_restart(serving):
     assert found
     assert int(found[1]) != port
     assert healthy(NEWEST, "127.0.0.1", int(found[1]))
+
+
+def test_it_serves_the_multiprocess_server_until_it_is_told_to_stop(start):
+    process = start("serve", "--protocol", "mp", "--lmcache", "0.5.5", "--fault", "drop-reply:operation=NOOP,nth=2")
+    line = process.stdout.readline()
+    found = re.fullmatch(r"mock of lmcache 0\.5\.5 listens on tcp://127\.0\.0\.1:(\d+), its pool is (\S+)\n", line)
+    assert found, line
+    assert answers_noop(Release.parse("0.5.5"), "127.0.0.1", int(found[1]), 5)
+    assert not answers_noop(Release.parse("0.5.5"), "127.0.0.1", int(found[1]), 0.1)
+    assert (SEGMENTS / found[2]).exists()
+    process.terminate()
+    assert process.communicate(timeout=10)[0] == "stopped after 2 exchanges on 2 connections\n"
+    assert not (SEGMENTS / found[2]).exists()
+
+
+def test_it_lists_the_faults_of_the_multiprocess_server(command):
+    ended = command("serve", "--protocol", "mp", "--faults")
+    assert ended.code == 0
+    for name in ("late-reply:seconds=...", "slots-outside[:by=1]", "die[:reply=false]"):
+        assert f"\n{name}" in f"\n{ended.out}"

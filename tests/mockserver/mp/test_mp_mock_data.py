@@ -190,3 +190,14 @@ def register_tensors(client):
     types = client.server.table.named("REGISTER_KV_CACHE").payloads
     values = [[] if str(type_).startswith("[") else {"EngineType": "vllm", "LayoutHints": {}}.get(str(type_)) for type_ in types]
     return "REGISTER_KV_CACHE", *(fillers.get(str(type_), value) for type_, value in zip(types, values, strict=True))
+
+
+def test_a_commit_resolves_its_key_once_more_where_the_request_has_begun(stocked, key):
+    """The real server does so to log how many tokens it moved; what it is asked for first is done already."""
+    stocked.lookup(key(2))
+    stocked.ask("PREPARE_RETRIEVE", key(2), INSTANCE)
+    assert "multiple" in stocked.dropped("COMMIT_RETRIEVE", key(2, end=17), INSTANCE)
+    assert stocked.ask("COMMIT_RETRIEVE", key(2, end=17), INSTANCE) is True
+    assert counts(stocked) == (2, 2, 0)
+    assert stocked.ask("COMMIT_RETRIEVE", key(2), INSTANCE) is True
+    assert counts(stocked) == (2, 0, 0)

@@ -151,6 +151,25 @@ def test_a_subscription_brings_a_first_batch_and_ends_when_it_is_cancelled(start
     assert client.receive() == [uid, pack("subscribe_kv_events")]
 
 
+def test_a_subscriber_hears_of_removed_objects_of_its_model_when_it_has_credit(start, dial, key):
+    client = dial(start())
+    client.register()
+    client.store(key(2), [1, 2])
+    uid = client.send("SUBSCRIBE_KV_EVENTS", 7, "m", 0, 10)
+    client.receive()
+    client.ask("CLEAR", True)
+    assert client.silent()
+    client.raw(uid, b"", b"ack")
+    frames = client.receive()
+    assert frames is not None
+    (event,) = msgspec.msgpack.decode(frames[2])["events"]
+    assert (event["kind"], event["model_name"], len(event["block_hashes"])) == ("removed", "m", 2)
+    client.raw(uid, b"", b"ack")
+    client.store(key(1, "r2", model_name="n"), [3])
+    client.ask("CLEAR", True)
+    assert client.silent()
+
+
 def test_a_message_of_many_frames_is_cut_in_memory_and_dropped(client):
     client.raw(b"1", pack(client.server.table.named("NOOP").number), *[b"x"] * 50_000)
     assert client.alive()
