@@ -55,7 +55,7 @@ class CaseSpec:
     judges: Literal["client", "server"]
     once_for: Literal["release", "frames"] = "release"
     own_server: bool = False
-    """It clears or restarts the server, asks it over HTTP, or starts the real lmcache beside it: not for a server of the user."""
+    """It does something to a server that the user of another one would not like."""
 
     @property
     def needs_own_server(self) -> bool:
@@ -96,8 +96,8 @@ def case(
     ``cites`` are requirement ids; one whose release range does not cover the release is left out of that record. ``needs`` are
     the client operations without which the case says nothing, and ``CONCURRENT`` where it has several under way at once.
     ``judges="server"`` marks cases in which no client takes part. A slow case may run ``once_for="frames"``: of the selected
-    releases whose frames are the same, in the newest. ``own_server`` keeps it from a live server of the user: it clears
-    or restarts the one that it meets, asks it for its state over HTTP, or starts the real lmcache beside it.
+    releases whose frames are the same, in the newest. ``own_server`` keeps it from live servers of the user:
+    it clears or restarts one.
     """
     if not cites:
         raise ValueError("a case cites at least one requirement")

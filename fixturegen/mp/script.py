@@ -45,8 +45,8 @@ JOB: Final = "the server counts its lookups"
 
 SETTLED: Final = 1.0
 """Seconds after which a reply that has not come will not come: a working server answers in milliseconds."""
-QUICK: Final = 0.3
-"""The same where the message thread has answered a later request already."""
+QUICK: Final = 0.8
+"""The same where the message thread has answered a later request already; a pool of the server may still be at work."""
 
 
 @dataclass(frozen=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import abc
+from typing import ClassVar
 
 from mockserver.faults.action import Action
 from mockserver.mp.outgoing import Outgoing
@@ -11,7 +12,7 @@ from mockserver.mp.outgoing import Outgoing
 class MpFault(Action):
     """A fault of one request. Subclasses are frozen dataclasses; their fields are the keys of ``--fault``."""
 
-    before: bool = False
+    before: ClassVar[bool] = False
     """Whether it decides before the operation is executed, and keeps it from being so."""
 
     @abc.abstractmethod

@@ -33,7 +33,7 @@ class LoseRequest(MpFault):
 
     fault: ClassVar[str] = "lose-request"
     part: ClassVar[str] = "end"
-    before: ClassVar[bool] = True  # type: ignore[misc]  # fixed for the class
+    before: ClassVar[bool] = True
     example: ClassVar[str] = "lose-request:operation=LOOKUP"
     stands_for: ClassVar[str] = (
         "A payload that the server could not read, an instance that it does not know, an exception in a handler: it writes a "

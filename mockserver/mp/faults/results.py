@@ -57,7 +57,7 @@ class StillRunning(MpFault):
 
     fault: ClassVar[str] = "still-running"
     part: ClassVar[str] = "result"
-    before: ClassVar[bool] = True  # type: ignore[misc]  # fixed for the class
+    before: ClassVar[bool] = True
     example: ClassVar[str] = "still-running:operation=QUERY_PREFETCH_STATUS,nth=1..3"
     stands_for: ClassVar[str] = (
         "A lookup that takes its time, as every one does whose chunks come from a slower tier. Nil is not 0: a client must ask "

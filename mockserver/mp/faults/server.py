@@ -16,7 +16,7 @@ class Die(MpFault):
     reply: bool = False
     fault: ClassVar[str] = "die"
     part: ClassVar[str] = "server"
-    before: ClassVar[bool] = True  # type: ignore[misc]  # fixed for the class
+    before: ClassVar[bool] = True
     example: ClassVar[str] = "die:operation=PREPARE_STORE"
     stands_for: ClassVar[str] = (
         "One short message from anybody, or up to 0.5.5 one with an unknown operation: the real server's message thread ends, "
