@@ -9,8 +9,8 @@ from typing import Any, Final
 
 from harness.client import MP_CONNECTED, MP_PURE, ClientFailure, ClientHang, Error, Ok
 from harness.clients.contract import shorten
-from harness.mp_keys import MpKeys
-from harness.mp_targets import MpTarget, mock_mp_server
+from harness.mp.keys import MpKeys
+from harness.mp.targets import MpTarget, mock_mp_server
 from harness.smoke.asking import Asker, CheckFailed, NotApplicable, explanation
 from harness.smoke.sockets import SLACK, TIMEOUT
 from wire.mp.operations import FIRST_RELEASE, operation_table

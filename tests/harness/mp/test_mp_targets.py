@@ -3,8 +3,8 @@
 import pytest
 
 from harness.failure import TargetUnavailable
-from harness.mp_keys import MpKeys
-from harness.mp_targets import LiveMpServers, MpTarget, answers_noop, mock_mp_server, mp_mocks_made_by, seen_last
+from harness.mp.keys import MpKeys
+from harness.mp.targets import LiveMpServers, MpTarget, answers_noop, mock_mp_server, mp_mocks_made_by, seen_last
 from mockserver.mp import MpServer
 from wire.mp.records import KEY_RECORD, fields_of
 from wire.release import Release
@@ -27,7 +27,7 @@ def test_a_server_of_the_user_is_taken_as_it_is(mock):
 
 
 def test_a_server_of_the_user_that_does_not_answer_is_told_and_not_asked_again(mock, monkeypatch):
-    monkeypatch.setattr("harness.mp_targets.ANSWER_TIMEOUT", 0.2)
+    monkeypatch.setattr("harness.mp.targets.ANSWER_TIMEOUT", 0.2)
     mock.misbehave("die")
     servers = LiveMpServers(address=(mock.host, mock.port))
     for _ in range(2):
