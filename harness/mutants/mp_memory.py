@@ -203,18 +203,13 @@ class MemoryRemoved(ReferenceMpClient):
         return answer
 
 
-def _touch(_: object, name: str) -> Any:
-    return {"touch": Path.touch}[name]
-
-
 class _Planted(pickle.Unpickler):
     """Loads what the cases plant, which makes a file, and nothing else: a live server could send anything."""
 
     def find_class(self, module: str, name: str) -> Any:
-        if module.partition(".")[0] == "pathlib" and name in {"Path", "PosixPath"}:
-            return Path
-        if (module, name) == ("builtins", "getattr"):
-            return _touch
+        known = {"Path.touch": Path.touch, "PosixPath": type(Path())}
+        if module.partition(".")[0] == "pathlib" and name in known:
+            return known[name]
         raise pickle.UnpicklingError(f"{module}.{name} is not what the cases plant")
 
 
