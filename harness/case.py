@@ -54,6 +54,8 @@ class CaseSpec:
     variants: Variants | None
     judges: Literal["client", "server"]
     once_for: Literal["release", "frames"] = "release"
+    own_server: bool = False
+    """It does something to a server that the user of another one would not like."""
 
     @property
     def needs_own_server(self) -> bool:
@@ -61,7 +63,7 @@ class CaseSpec:
 
         Every other case stores under model names that begin with ``lmconform/``, so that it can run on a server of the user.
         """
-        return self.variants in {transcripts, mp_transcripts}
+        return self.own_server or self.variants in {transcripts, mp_transcripts}
 
 
 @dataclass(frozen=True)
@@ -87,13 +89,15 @@ def case(
     variants: Variants | None = None,
     judges: Literal["client", "server"] = "client",
     once_for: Literal["release", "frames"] = "release",
+    own_server: bool = False,
 ) -> Callable[[Function], Function]:
     """Make a test function a case.
 
     ``cites`` are requirement ids; one whose release range does not cover the release is left out of that record. ``needs`` are
     the client operations without which the case says nothing, and ``CONCURRENT`` where it has several under way at once.
     ``judges="server"`` marks cases in which no client takes part. A slow case may run ``once_for="frames"``: of the selected
-    releases whose frames are the same, in the newest.
+    releases whose frames are the same, in the newest. ``own_server`` keeps it from live servers of the user:
+    it clears or restarts one.
     """
     if not cites:
         raise ValueError("a case cites at least one requirement")
@@ -101,7 +105,7 @@ def case(
     def decorate(function: Function) -> Function:
         if not inspect.getdoc(function):
             raise ValueError(f"case {function.__name__} has no docstring; it is the published description")
-        spec = CaseSpec(cites, targets, needs, ReleaseRange.parse(releases), variants, judges, once_for)
+        spec = CaseSpec(cites, targets, needs, ReleaseRange.parse(releases), variants, judges, once_for, own_server)
         setattr(function, SPEC_ATTRIBUTE, spec)
         marked: Function = pytest.mark.conformance(function)
         return marked

@@ -173,20 +173,23 @@ class Matrix:
         """The same in words, to be put behind another sentence."""
         return f" ({left_out_text(self.left_out)})" if self.left_out else ""
 
-    def releases_of(self, topic: str) -> Sequence[Release]:
-        """The selected releases that speak the wire of a topic, or none where it was not asked for."""
+    def releases_of(self, topic: str, case: str) -> Sequence[Release]:
+        """The selected releases that speak the wire of a case; none where the run is not about that wire, which is noted."""
         protocol = protocol_of(topic)
-        wanted = protocol in named(self.protocol)
-        return [release for release in self.releases if has_protocol(release, protocol)] if wanted else []
+        speaking = [release for release in self.releases if has_protocol(release, protocol)]
+        if protocol in self.protocols:
+            return speaking
+        if speaking and self._may_be_wanted(f"{topic}.{case}"):
+            self._left_out.add(protocol)
+        return []
+
+    def _may_be_wanted(self, name: str) -> bool:
+        """Whether ``--only`` may mean an execution of a case."""
+        return not self.only or any(matches(pattern.partition("[")[0], name) for pattern in self.only)
 
     def selects(self, item: pytest.Item) -> bool:
-        """Whether an item has a cell, is about a wire of the run, and ``--only`` wants it."""
+        """Whether an item has a cell and ``--only`` wants it."""
         cell = cell_of(item)
-        protocol = protocol_of(topic_of(item.path))
-        if cell is not None and protocol not in self.protocols:
-            if not self.only or any(matches(pattern, case_id(item, cell)) for pattern in self.only):
-                self._left_out.add(protocol)
-            return False
         if cell is None or (self.properties and "examples" not in item.fixturenames):  # type: ignore[attr-defined]  # functions
             return False
         identity = case_id(item, cell)

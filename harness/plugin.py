@@ -6,7 +6,7 @@ Loaded by pytest wherever this package is installed, so importing it must cost n
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Generator, Iterator
+from collections.abc import Callable, Generator, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from harness.fixtures import LmMock, LmVector, LmVectors
     from harness.matrix import Matrix
     from wire.lm.profile import LmProfile
+    from wire.release import Release
 
 MATRIX: Final = pytest.StashKey["Matrix"]()
 ERROR: Final = pytest.StashKey[BaseException]()
@@ -210,13 +211,20 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 
             parametrize(metafunc)
         return
-    from harness.case import cells, spec_of, topic_of
+    from harness.case import cells, spec_of
 
     spec = spec_of(metafunc.function)
     assert spec is not None
     matrix = matrix_of(metafunc.config)
-    chosen = list(cells(spec, matrix.releases_of(topic_of(metafunc.definition.path)), matrix.targets_of(spec)))
+    chosen = list(cells(spec, _releases(metafunc, matrix), matrix.targets_of(spec)))
     metafunc.parametrize("cell", chosen, ids=[cell.id for cell in chosen])
+
+
+def _releases(metafunc: pytest.Metafunc, matrix: Matrix) -> Sequence[Release]:
+    """The releases in which a case is executed, whatever range it names itself."""
+    from harness.case import case_name, topic_of
+
+    return matrix.releases_of(topic_of(metafunc.definition.path), case_name(metafunc.function.__name__))
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:

@@ -14,6 +14,7 @@ from reports.expectation import Listed, ListFile
 from reports.parts import Merged, Selection, Shard
 from reports.plain import JsonObject, clip, plain
 from reports.verdict import ExitCode, Verdict
+from reports.words import listing
 
 SCHEMA_VERSION: Final = 1
 
@@ -77,6 +78,12 @@ class RunHeader:
     left_out: tuple[str, ...] = ()
     """Wires whose cases are not in the run, because the client declares none of their operations."""
     schema_version: int = SCHEMA_VERSION
+
+    @property
+    def without(self) -> str:
+        """The wires that were left out, in words; empty where none was."""
+        names = listing(self.left_out) if self.left_out else ""
+        return f"cases of {names}: the client declares none of their operations" if names else ""
 
     def to_json(self) -> JsonObject:
         """The first line of the file."""

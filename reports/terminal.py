@@ -34,7 +34,7 @@ from reports.tally import (
 )
 from reports.verdict import Outcome, Verdict, count_outcomes
 from reports.words import count as count_of
-from reports.words import listing, span
+from reports.words import span
 
 LIMIT: Final = 10
 """Groups of failures explained unless the caller asks for more."""
@@ -150,9 +150,7 @@ def _parts(header: RunHeader) -> list[tuple[str, Text]]:
 
 def _left_out(header: RunHeader) -> list[tuple[str, Text]]:
     """The wires of which the client declares nothing."""
-    if not header.left_out:
-        return []
-    return [("without", Text(escape(f"cases of {listing(header.left_out)}: the client declares none of their operations")))]
+    return [("without", Text(escape(header.without)))] if header.left_out else []
 
 
 def _verdict(results: Results, width: int) -> list[Text]:

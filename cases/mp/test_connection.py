@@ -70,7 +70,7 @@ def test_restarted(client: Subject, judge: Judge, mp_server: MpTarget) -> None:
     in_order(client, judge, mp_server, connection)
 
 
-@case("MP-FLOW-010", "MP-FLOW-011", "MP-CONN-005", targets=MOCK, needs=DATA, releases=TRANSFER)
+@case("MP-FLOW-010", "MP-FLOW-011", "MP-CONN-005", targets=SERVERS, needs=DATA, releases=TRANSFER, own_server=True)
 def test_restarted_and_empty(client: Subject, judge: Judge, mp_server: MpTarget, mp_keys: MpKeys) -> None:
     """After the server came back empty a worker registers again, finds nothing, stores again and loads what it stored then."""
     before, whole = worker(client, judge, mp_server, mp_keys), request(mp_keys, some_tokens(2))

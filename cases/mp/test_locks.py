@@ -1,6 +1,7 @@
 """Locks: what a lookup takes is given back exactly once, by a retrieve or by the caller, as the server's own count shows."""
 
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from typing import Any
 
 from cases.mp.test_roundtrip import DATA, TRANSFER
@@ -44,7 +45,7 @@ def _members(status: Any, name: str) -> Iterator[int]:
                 yield from _members(value, name)
 
 
-@case("MP-LOCK-001", targets=SERVERS, needs=DATA, releases=TRANSFER)
+@case("MP-LOCK-001", targets=SERVERS, needs=DATA, releases=TRANSFER, own_server=True)
 def test_lookup_and_retrieve(client: Subject, judge: Judge, mp_server: MpTarget, mp_keys: MpKeys) -> None:
     """A lookup locks what it found, a retrieve of all of it gives all locks back, and a store takes none."""
     one, locks = worker(client, judge, mp_server, mp_keys), Locks(judge, mp_server)
@@ -58,7 +59,7 @@ def test_lookup_and_retrieve(client: Subject, judge: Judge, mp_server: MpTarget,
     locks.are(0, "after a lookup and a retrieve")
 
 
-@case("MP-LOCK-001", "MP-LOCK-002", targets=SERVERS, needs=DATA, releases=TRANSFER)
+@case("MP-LOCK-001", "MP-LOCK-002", targets=SERVERS, needs=DATA, releases=TRANSFER, own_server=True)
 def test_lookup_and_free(client: Subject, judge: Judge, mp_server: MpTarget, mp_keys: MpKeys) -> None:
     """Locks of a lookup that no retrieve follows are given back when the caller says so."""
     one, locks = worker(client, judge, mp_server, mp_keys), Locks(judge, mp_server)
@@ -70,7 +71,7 @@ def test_lookup_and_free(client: Subject, judge: Judge, mp_server: MpTarget, mp_
     locks.are(0, "after a lookup and a free")
 
 
-@case("MP-LOCK-001", "MP-LOCK-002", targets=SERVERS, needs=DATA, releases=TRANSFER)
+@case("MP-LOCK-001", "MP-LOCK-002", targets=SERVERS, needs=DATA, releases=TRANSFER, own_server=True)
 def test_retrieve_in_part_and_free(client: Subject, judge: Judge, mp_server: MpTarget, mp_keys: MpKeys) -> None:
     """A retrieve of some chunks gives back their locks, and a free of the others the rest."""
     one, locks = worker(client, judge, mp_server, mp_keys), Locks(judge, mp_server)
@@ -84,7 +85,7 @@ def test_retrieve_in_part_and_free(client: Subject, judge: Judge, mp_server: MpT
     locks.are(0, "after the free of the other 3")
 
 
-@case("MP-LOCK-001", targets=SERVERS, needs=DATA, releases=TRANSFER, variants=parameters("retrieve", "free"))
+@case("MP-LOCK-001", targets=SERVERS, needs=DATA, releases=TRANSFER, own_server=True, variants=parameters("retrieve", "free"))
 def test_two_requests(client: Subject, judge: Judge, mp_server: MpTarget, mp_keys: MpKeys, vector: str) -> None:
     """Two requests for the same chunks hold them until both are done: neither gives back what the other took."""
     one, locks = worker(client, judge, mp_server, mp_keys), Locks(judge, mp_server)
@@ -102,7 +103,7 @@ def test_two_requests(client: Subject, judge: Judge, mp_server: MpTarget, mp_key
     locks.are(0, "after both requests")
 
 
-@case("MP-LOCK-002", targets=SERVERS, needs=DATA, releases=TRANSFER)
+@case("MP-LOCK-002", targets=SERVERS, needs=DATA, releases=TRANSFER, own_server=True)
 def test_free_with_a_salt(client: Subject, judge: Judge, mp_server: MpTarget, mp_keys: MpKeys) -> None:
     """Locks of a request with a salt are given back with the same salt, and those of another one are left alone."""
     one, locks = worker(client, judge, mp_server, mp_keys), Locks(judge, mp_server)
@@ -119,7 +120,21 @@ def test_free_with_a_salt(client: Subject, judge: Judge, mp_server: MpTarget, mp
     locks.are(0, "after the retrieve of the request without")
 
 
-@case("MP-LOCK-001", "MP-LOCK-002", "MP-KEY-002", targets=SERVERS, needs=DATA, releases=TRANSFER)
+@case("MP-LOCK-002", targets=SERVERS, needs=DATA, releases=TRANSFER, own_server=True)
+def test_free_of_something_else(client: Subject, judge: Judge, mp_server: MpTarget, mp_keys: MpKeys) -> None:
+    """A free that the caller asks for with another salt gives nothing back, until it is asked for with the right one."""
+    one, locks = worker(client, judge, mp_server, mp_keys), Locks(judge, mp_server)
+    whole = request(mp_keys, some_tokens(2), salt="tenant-a")
+    one.stored(whole, contents(2))
+    wanted = whole.again()
+    one.lookup(wanted)
+    one.free(replace(wanted, salt="tenant-b"))
+    locks.are(2, "after a free with the salt of another tenant", cite="MP-LOCK-002")
+    one.free(wanted)
+    locks.are(0, "after the free with the salt of the lookup", cite="MP-LOCK-002")
+
+
+@case("MP-LOCK-001", "MP-LOCK-002", "MP-KEY-002", targets=SERVERS, needs=DATA, releases=TRANSFER, own_server=True)
 def test_ranks(client: Subject, judge: Judge, mp_server: MpTarget, mp_keys: MpKeys) -> None:
     """A lookup locks the shards of all ranks; each rank gives its own back, and a free those of all."""
     ranks = [worker(client, judge, mp_server, mp_keys, world_size=2, rank=rank) for rank in (0, 1)]
@@ -139,7 +154,7 @@ def test_ranks(client: Subject, judge: Judge, mp_server: MpTarget, mp_keys: MpKe
     locks.are(0, "after a lookup and a free of all ranks")
 
 
-@case("MP-LOCK-001", "MP-LOCK-002", "MP-KEY-003", targets=SERVERS, needs=DATA, releases=TRANSFER)
+@case("MP-LOCK-001", "MP-LOCK-002", "MP-KEY-003", targets=SERVERS, needs=DATA, releases=TRANSFER, own_server=True)
 def test_several_readers(client: Subject, judge: Judge, mp_server: MpTarget, mp_keys: MpKeys) -> None:
     """Workers that share one shard each give one lock back, and a free gives back those of all."""
     ranks = [worker(client, judge, mp_server, mp_keys) for _ in range(2)]

@@ -37,7 +37,7 @@ def test_bytes(client: Subject, judge: Judge, vector: Vector) -> None:
     judge.same_bytes(raw(vector), got, what="the tensor", source=vector)
 
 
-@case("MP-REG-001", "MP-REG-002", targets=("live",), needs=NEEDS, releases="0.3.9.post1 and later")
+@case("MP-REG-001", "MP-REG-002", targets=("live",), needs=NEEDS, releases="0.3.9.post1 and later", own_server=True)
 def test_real_class(client: Subject, judge: Judge, corpus: Corpus, release: Release, real_wrappers: RealWrappers) -> None:
     """Every tensor that the client writes is read by lmcache's own class, which finds the fields that the client was given."""
     vectors = [vector for vector in corpus.vectors["mp_encode_registration"] if vector.ok is not None]

@@ -7,7 +7,7 @@ from harness.judge import Judge
 from harness.subject import Subject
 from wire.mp.operations import ORDERS, TEXT_OPERATIONS, OperationTable
 
-REQUEST = ("MP-REQ-001", "MP-REQ-002", "MP-REQ-003", "MP-FRAME-001")
+REQUEST = ("MP-REQ-001", "MP-REQ-002", "MP-REQ-003", "MP-KEY-009", "MP-FRAME-001")
 
 
 @case(*REQUEST, needs=("mp_encode_request",), releases=FROM_THE_FIRST, variants=answered("mp_encode_request", meant_as_written))

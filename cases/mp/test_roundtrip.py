@@ -142,7 +142,7 @@ def test_retrieve_beyond_the_hits(client: Subject, judge: Judge, mp_server: MpTa
     missed(judge, one, wanted, because="the third chunk is not stored")
 
 
-@case("MP-FLOW-011", "MP-FLOW-001", targets=("mock",), needs=(*DATA, "mp_clear"), releases=TRANSFER)
+@case("MP-FLOW-011", targets=SERVERS, needs=(*DATA, "mp_clear"), releases=TRANSFER, own_server=True)
 def test_clear(client: Subject, judge: Judge, mp_server: MpTarget, mp_keys: MpKeys) -> None:
     """After a clear nothing is found, and what is stored again is found again, with its new bytes."""
     one, whole = worker(client, judge, mp_server, mp_keys), request(mp_keys, some_tokens(2))

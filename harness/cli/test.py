@@ -7,6 +7,7 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from typing import Final
 
 import typer
 
@@ -27,8 +28,12 @@ CHECKS: tuple[tuple[str, tuple[str, ...]], ...] = (
 """What runs before the tests: a name, and arguments of the Python interpreter."""
 
 
+WAITING: Final = 1
+"""Worker processes of pytest beyond the processors: tests of clients that hang wait more than they compute."""
+
+
 def command(context: typer.Context) -> int:
-    """Run linters, type checks, layer checks, the corpus check and the tests, as many at once as there are processors.
+    """Run linters, type checks, the layers, the corpus and the tests: one more at once than there are processors.
 
     Further arguments go to pytest, and then only pytest runs.
     """
@@ -39,7 +44,7 @@ def command(context: typer.Context) -> int:
     for name, arguments in () if context.args else CHECKS:
         if not _passes(root, name, arguments):
             failed.append(name)
-    if not _passes(root, "pytest", ("-m", "pytest", *(context.args or ["tests", "-n", str(processors())]))):
+    if not _passes(root, "pytest", ("-m", "pytest", *(context.args or ["tests", "-n", str(processors() + WAITING)]))):
         failed.append("pytest")
     if failed:
         typer.echo(f"\nlmconform test: failed: {', '.join(failed)}", err=True)

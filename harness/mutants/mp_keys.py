@@ -336,7 +336,13 @@ class _AlwaysOneObject(MpCodec):
         del lookup
         tokens = [token % 2**32 for token in key["token_ids"]]
         tokens += [0] * (-len(tokens) % chunk_size or (chunk_size if not tokens else 0))
-        padded = {**key, "token_ids": tokens, "start": 0, "end": len(tokens)}
+        padded = {
+            **key,
+            "model_name": key["model_name"].replace("@", "-"),
+            "token_ids": tokens,
+            "start": 0,
+            "end": len(tokens),
+        }
         return super().object_keys(release, padded, chunk_size, group=group, lookup=True)[:1]
 
 
@@ -348,7 +354,7 @@ class _AlwaysOneObject(MpCodec):
     captured=("mp_object_keys",),
 )
 class PaddedTokens(ReferenceMpClient):
-    """Fills tokens up with zeros, and names the first object alone."""
+    """Fills tokens up with zeros, takes separators out of models, and names the first object alone."""
 
     codec = _AlwaysOneObject()
 

@@ -168,6 +168,8 @@ def _facts(header: RunHeader) -> Iterator[tuple[str, str]]:
         yield "shard", f"{header.shard.index} of {header.shard.count}"
     if header.merged is not None:
         yield "merged", f"{len(header.merged.parts)} of {count(header.merged.count, 'shard')}"
+    if header.left_out:
+        yield "without", header.without
     yield "run", f"{header.started}, seed {header.seed}, corpus {header.corpus[:19]}"
     yield "with", f"lmconform {header.tool_version}, {clip(header.python, TEXT)}, {clip(header.platform, TEXT)}"
 

@@ -1,10 +1,12 @@
-"""lmcache's own client of the multiprocess server, judged: what fails is what the shipped list says, with the mock and for real."""
+"""lmcache's own multiprocess client, judged: what fails is what the shipped list says, with the mock and for real."""
 
 from pathlib import Path
 
 import pytest
 
+from harness.clients.spec import open_client
 from harness.runner import RunOptions, run_matrix
+from harness.smoke import smoke
 from reports.results import read_results
 from reports.verdict import ExitCode, Verdict
 
@@ -17,6 +19,12 @@ SOME = (
     "mp.memory.store-of-*",
     "mp.roundtrip.round-trip*",
 )
+
+
+def test_the_multiprocess_adapter_keeps_the_contract(pinned_release):
+    checks = smoke(lambda: open_client("lmcache-mp:0.5.6"))
+    assert {check.name: check.detail for check in checks if check.failed} == {}
+    assert "mp round trip" in {check.name for check in checks}
 
 
 @pytest.mark.parametrize(("release", "targets"), [("0.4.7", "fixtures,mock"), ("0.5.6", "fixtures,mock,live")])

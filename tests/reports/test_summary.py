@@ -145,3 +145,11 @@ def test_a_console_prints_what_its_encoding_lacks_as_escapes(run: Any, make_case
     print_summary(make_console(stream, width=80), run(make_case(verdict=Verdict.FAIL, summary="Grüße 東")))
     stream.flush()
     assert rb"Gr\xfc\xdfe \u6771" in raw.getvalue()
+
+
+def test_a_wire_that_was_left_out_is_named_in_one_line(run: Any, make_case: Any) -> None:
+    whole = run(make_case())
+    part = dataclasses.replace(whole, header=dataclasses.replace(whole.header, left_out=("mp",)))
+    more = set(text_of(part).split("\n")) - set(text_of(whole).split("\n"))
+    assert more == {"without  cases of mp: the client declares none of their operations"}
+    assert RunHeader.from_json(part.header.to_json()) == part.header

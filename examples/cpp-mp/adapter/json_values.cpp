@@ -14,6 +14,8 @@ using mp::Value;
 
 constexpr std::size_t kLongestHex = 64 * 1024;
 constexpr std::int64_t kLongestFile = 1 << 30;
+// Each level costs stack.
+constexpr int kDeepest = 200;
 constexpr std::int64_t kLongestRange = 1 << 24;
 
 std::int64_t integer_from(const Json& value, const std::string& name, std::int64_t least, std::int64_t most) {
@@ -143,7 +145,8 @@ mp::Context context_from(const Json& value) {
     return context;
 }
 
-Value value_from(const Json& json) {
+Value value_from(const Json& json, int depth) {
+    if (depth > kDeepest) throw refused("a value of more than " + std::to_string(kDeepest) + " levels");
     if (has_only(json, {"hex"})) return bytes_from_hex(json["hex"]);
     if (has_only(json, {"ext", "data"})) {
         const auto type = static_cast<std::int8_t>(integer_member(json, "ext", INT8_MIN, INT8_MAX));
@@ -156,12 +159,12 @@ Value value_from(const Json& json) {
     }
     if (json.is_object()) {
         Value::Map members;
-        for (const auto& [name, value] : json.items()) members.push_back({name, value_from(value)});
+        for (const auto& [name, value] : json.items()) members.push_back({name, value_from(value, depth + 1)});
         return members;
     }
     if (json.is_array()) {
         Value::Array elements;
-        for (const Json& element : json) elements.push_back(value_from(element));
+        for (const Json& element : json) elements.push_back(value_from(element, depth + 1));
         return elements;
     }
     if (json.is_boolean()) return json.get<bool>();
@@ -250,16 +253,22 @@ Json Scratch::list_to_json(const std::vector<Bytes>& list) {
     return array;
 }
 
-void Scratch::discard_files(const Json& args) const {
-    if (!args.is_structured()) return;
-    if (args.is_object() && args.contains("file") && args.contains("length")) {
-        try {
-            std::remove(path(args["file"]).c_str());
-        } catch (const mp::Failure&) {
-            // No file of ours to delete.
-        }
+void Scratch::discard(const Json& value) const {
+    if (!value.is_object() || !value.contains("file")) return;
+    try {
+        std::remove(path(value["file"]).c_str());
+    } catch (const mp::Failure&) {
+        // No file of ours to delete.
     }
-    for (const Json& value : args) discard_files(value);
+}
+
+void Scratch::discard_files(const Json& args) const {
+    if (!args.is_object()) return;
+    for (const Json& value : args) {
+        discard(value);
+        if (!value.is_array()) continue;
+        for (const Json& element : value) discard(element);
+    }
 }
 
 }  // namespace adapter

@@ -27,7 +27,7 @@ mp::Key key_from(const Json& value);
 mp::Context context_from(const Json& value);
 
 // msgpack values: {"hex": "00ff"} are bytes, {"ext": 1, "data": {"hex": ""}} is an extension value, {"range": [0, 3]} is [0, 1, 2].
-mp::Value value_from(const Json& json);
+mp::Value value_from(const Json& json, int depth = 0);
 Json value_to_json(const mp::Value& value);
 
 // {"hex": "00ff"} at any length.
@@ -47,6 +47,7 @@ class Scratch {
 
   private:
     std::string path(const Json& name) const;
+    void discard(const Json& value) const;
 
     std::string folder_;
     unsigned long written_ = 0;

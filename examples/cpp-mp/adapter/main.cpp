@@ -9,6 +9,8 @@ namespace {
 
 using adapter::Json;
 
+const Json kNoArguments = Json::object();
+
 Json failed(const char* message) { return {{"error", {{"class", "internal"}, {"message", message}}}}; }
 
 // The answer to one line; its id is null where the line has none that could be repeated.
@@ -20,7 +22,8 @@ Json answer_line(adapter::Operations& operations, const std::string& line, bool&
         answer = failed("this line is no request: a JSON object with an integer id and an op");
     } else {
         const auto op = request["op"].get<std::string>();
-        answer = operations.answer(op, request.contains("args") ? request["args"] : Json::object());
+        // A reference: a copy of deeply nested input would recurse as deeply.
+        answer = operations.answer(op, request.contains("args") ? request["args"] : kNoArguments);
         said_bye = op == "bye" && answer.contains("ok");
     }
     answer["id"] = id;

@@ -1,4 +1,4 @@
-"""All that one capture of the multiprocess protocol shows about its release, without any table of ``wire``."""
+"""All that one capture of the multiprocess protocol shows about its release; of ``wire`` only names that upstream changed."""
 
 from __future__ import annotations
 

@@ -44,6 +44,24 @@ def test_json_follows_its_schema(command):
     assert document["tables"] == {"0.4.7": "captured", "0.5.1": "captured"}
 
 
+def test_a_target_plays_the_worst_and_the_document_tells_it(command):
+    ended = command(*pair("0.4.7", "0.5.1"), "--target", "mock", "--format", "json")
+    document = json.loads(ended.out)
+    jsonschema.Draft202012Validator(collisions_schema()).validate(document)
+    assert [one["shown"] for one in document["demonstrations"]] == [True, True, True]
+    assert document["demonstrations"][0]["acts"][2]["sent"] == ["11"]
+    assert "lmcache 0.5.1: 3 demonstrations against the mock" in ended.err
+
+
+def test_a_real_server_that_does_not_start_ends_with_3_and_is_told(command, monkeypatch, tmp_path):
+    monkeypatch.setenv("LMCONFORM_OFFLINE", "1")
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "empty"))
+    ended = command(*pair("0.5.6", "0.5.6"), "--target", "live", "--fail-on", "never")
+    assert ended.code == 3
+    assert "not shown:" in ended.out
+    assert "LMCONFORM_OFFLINE" in ended.out
+
+
 def test_all_leaves_releases_without_the_protocol_out(command):
     ended = command(*MP, "--servers", "0.5.6", "--fail-on", "never")
     assert ended.code == 0

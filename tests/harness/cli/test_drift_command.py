@@ -126,7 +126,8 @@ def test_numbers_that_collide_are_said_first(capsys):
 def test_the_lm_protocol_can_be_left_out(capsys):
     assert main(["drift", "0.4.5", "0.4.6", "--protocol", "mp", "--format", "json"]) == 1
     aspects = {change["aspect"] for change in json.loads(capsys.readouterr().out)["changes"]}
-    assert aspects == {"mp collisions", "mp operations", "mp reading"}
+    assert aspects >= {"mp collisions", "mp operations", "mp reading"}
+    assert all(aspect.startswith("mp ") for aspect in aspects)
 
 
 def test_a_release_whose_multiprocess_protocol_is_not_captured_says_so(capsys, small_corpus):

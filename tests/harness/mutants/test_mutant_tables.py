@@ -10,6 +10,7 @@ from harness.killmatrix.releases import shows_in
 from harness.mutants.mutant import find_mutant, load_mutants, load_server_mutants, mutant
 from harness.patterns import literal_start, matches
 from harness.reference.lm import ReferenceClient
+from harness.reference.mp.client import ReferenceMpClient
 from harness.runner import collect_cases
 from mockserver.lm import LmServer
 from wire.release import KNOWN_RELEASES, Release
@@ -21,6 +22,7 @@ ALL = [*CLIENTS.values(), *SERVERS.values()]
 
 def test_there_are_many_mutants_of_clients_and_of_servers():
     assert len(CLIENTS) >= 40
+    assert sum(found.protocol == "mp" for found in CLIENTS.values()) >= 40
     assert len(SERVERS) >= 20
 
 
@@ -45,7 +47,7 @@ def test_a_mutant_shows_in_some_release(found):
 
 @pytest.mark.parametrize("found", ALL, ids=lambda found: found.name)
 def test_a_mutant_is_another_class_with_something_of_its_own(found):
-    sound = ReferenceClient if found.side == "client" else LmServer
+    sound = LmServer if found.side == "server" else {"lm": ReferenceClient, "mp": ReferenceMpClient}[found.protocol]
     assert issubclass(found.make, sound)
     assert found.make is not sound
     own = {name for kind in found.make.__mro__[: found.make.__mro__.index(sound)] for name in vars(kind)}

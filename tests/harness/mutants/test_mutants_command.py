@@ -74,8 +74,37 @@ def test_a_named_mutant_that_shows_elsewhere_is_a_usage_error(command):
     assert "chain-without-fold shows in 0.4.6" in ended.err
 
 
+def test_a_mutant_of_the_multiprocess_wire_meets_the_cases_of_that_wire(command):
+    ended = command("mutants", "--protocol", "mp", *ONE[1:], "mp-tokens-little-endian", "--only", "mp.keys.objects")
+    assert ended.code == 0, ended.out + ended.err
+    assert "mp.keys.objects" in ended.out
+
+
+def test_a_mutant_of_the_other_wire_is_not_named_by_mistake(command):
+    ended = command("mutants", "--only-mutant", "mp-*")
+    assert ended.code == 2
+    assert "names no mutant of --protocol lm" in ended.err
+
+
+def test_an_unknown_wire_is_a_usage_error(command):
+    ended = command("mutants", "--protocol", "both")
+    assert ended.code == 2
+    assert "write one of lm, mp" in ended.err
+
+
+def test_every_mutant_of_the_multiprocess_wire_dies_and_every_execution_finds_one(command, tmp_path):
+    """What the project promises of the cases about that wire; slow, for each hang and each timeout takes its time."""
+    ended = command("mutants", "--protocol", "mp", "--jobs", "4", "--out", "kill.json")
+    document = json.loads((tmp_path / "kill.json").read_text())
+    assert document["survivors"] == []
+    assert document["unmet"] == []
+    assert document["idle"] == []
+    assert [missed for missed in document["missed"] if missed["release"] == str(captured_releases(protocol="mp")[-1])] == []
+    assert ended.code == 0
+
+
 def test_every_mutant_dies_and_every_execution_finds_one(command, tmp_path):
-    """What the project promises of its cases; the one slow test here."""
+    """What the project promises of its cases about the wire of lm; the other slow test here."""
     ended = command("mutants", "--jobs", "2", "--out", "kill.json")
     document = json.loads((tmp_path / "kill.json").read_text())
     assert document["survivors"] == []

@@ -7,7 +7,9 @@ from harness.killmatrix.releases import chosen_releases, require_meetings, shows
 from harness.mutants.mutant import load_mutants, load_server_mutants
 from harness.usage import UsageError
 
-ALL = {**load_mutants(), **load_server_mutants()}
+EVERY = {**load_mutants(), **load_server_mutants()}
+ALL = {name: found for name, found in EVERY.items() if found.protocol == "lm"}
+MP = [found for found in EVERY.values() if found.protocol == "mp"]
 ENDS = (captured_releases()[0], captured_releases()[-1])
 
 
@@ -43,3 +45,10 @@ def test_a_named_mutant_that_shows_in_none_of_the_named_releases_is_refused_with
     named = [ALL["key-hash-hex-too-early"]]
     with pytest.raises(UsageError, match=r"key-hash-hex-too-early shows in 0\.3\.3, 0\.3\.4, 0\.3\.5; name one of these"):
         require_meetings({"key-hash-hex-*": named}, chosen_releases("0.5.6", named))
+
+
+def test_the_ends_of_the_multiprocess_wire_are_those_of_its_own_captures():
+    captured = captured_releases(protocol="mp")
+    chosen = chosen_releases(None, MP, "mp")
+    assert chosen.whole == (captured[0], captured[-1])
+    assert all(chosen.of(mutant) for mutant in MP)

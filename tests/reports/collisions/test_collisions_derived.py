@@ -5,8 +5,10 @@ from itertools import product
 import pytest
 
 from fixturegen.corpus import captured_releases, load_corpus
+from reports.collisions import tables
 from reports.collisions.dialect import table_of
-from reports.collisions.effects import EFFECTS, WRAPPER_FORMS, family
+from reports.collisions.effects import EFFECTS, REPLY_KILLS, UNKNOWN_KILLS, WRAPPER_FORMS, family
+from reports.collisions.fates import pair_of
 from reports.collisions.harm import Harm
 from wire.errors import WireError
 from wire.mp.frames import decode_request
@@ -37,6 +39,14 @@ def test_the_table_of_the_wire_is_the_captured_one(release):
     known = operation_table(release)
     assert sorted(found.operations, key=lambda one: one.name) == sorted(known.operations, key=lambda one: one.name)
     assert found.accepts_names == known.accepts_names
+
+
+def test_what_is_not_captured_is_derived_from_the_tables_of_the_wire(monkeypatch, pair):
+    monkeypatch.setattr(tables, "captured_releases", lambda **_: [])
+    found = {release: tables.dialects([release])[release] for release in map(Release.parse, ("0.4.7", "0.5.6"))}
+    assert {source for _, source in found.values()} == {"tables"}
+    (client, _), (server, _) = found.values()
+    assert sorted(map(repr, pair_of(client, server).fates)) == sorted(map(repr, pair("0.4.7", "0.5.6").fates))
 
 
 def test_every_release_with_itself_is_the_same(everything):
@@ -94,6 +104,16 @@ def test_cuda_tensors_cross_as_the_captured_blobs_do():
             assert blob.index(module.encode()) < blob.index(name.encode()) < 80
         else:
             assert blob[1:].startswith(b"\xa4type" + bytes([0xA0 + len(words)]) + words.encode())
+
+
+@pytest.mark.parametrize("release", RELEASES, ids=str)
+def test_what_dies_of_what_is_as_captured(release):
+    """Of an unknown number the server's message thread, of an unreadable reply the client's."""
+    vectors = captured(release)
+    (unknown,) = [one for one in vectors["mp_decode_request"] if one.id == "mp.request.decode.noop.operation-unknown"]
+    assert UNKNOWN_KILLS[release] is (unknown.outcome["error"]["effect"] == "the message thread dies")
+    unreadable = {one.outcome["error"]["effect"] for one in vectors["mp_decode_reply"] if ".result-" in one.id and one.ok is None}
+    assert unreadable == {"the client's thread dies" if REPLY_KILLS[release] else "dropped"}
 
 
 def test_the_effect_of_every_captured_operation_is_known():

@@ -3,7 +3,7 @@
 import json
 from dataclasses import replace
 
-import jsonschema
+import jsonschema_rs
 import pytest
 
 from reports.collisions.document import collisions_schema, to_json
@@ -20,7 +20,7 @@ def plain(result, width=100):
 
 def test_everything_fits_its_schema(everything, demonstration):
     document = to_json(replace(everything, demonstrations=(demonstration,)))
-    jsonschema.Draft202012Validator(collisions_schema()).validate(document)
+    jsonschema_rs.Draft202012Validator(collisions_schema()).validate(document)
     assert len(document["pairs"]) == len(document["generations"]) ** 2
     assert json.loads(json.dumps(document)) == document
 

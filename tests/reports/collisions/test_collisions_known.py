@@ -84,6 +84,12 @@ def test_the_heartbeat_of_0_4_6_clears_0_5_1(fate):
     assert fate("0.4.6", "0.5.1", "PING").meets == "CLEAR"
 
 
+def test_an_answer_that_cannot_be_read_ends_the_thread_of_older_clients_alone(fate):
+    assert "the client's message thread dies of it" in fate("0.5.1", "0.4.7", "CLEAR").detail
+    assert fate("0.5.1", "0.4.7", "CLEAR").grade == Grade(Harm.STRANDS)
+    assert "the client drops it and waits on" in fate("0.5.6", "0.4.7", "FREE_LOOKUP_LOCKS").detail
+
+
 def test_operations_of_blending_are_dropped_by_servers_without_it(pair):
     plain, blending = [fate for fate in pair("0.5.6", "0.4.7").fates if fate.operation == "PING"]
     assert (plain.meets, plain.executed, plain.grade) == ("CB_UNREGISTER_KV_CACHE", False, Grade(Harm.HANGS))
