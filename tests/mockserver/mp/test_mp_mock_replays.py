@@ -69,12 +69,12 @@ def counted(mock):
 
 def settle(mock, sent):
     """Wait until the mock has dealt with all that was sent, or is dead."""
-    mock.journal.wait_for(
-        lambda journal: (
-            journal.death
-            or (journal.exchange_count >= sent and all(one.done or one.operation in STREAMING for one in journal.exchanges()))
-        )
-    )
+
+    def dealt_with(journal):
+        under_way = (one for one in journal.exchanges() if not one.done and one.operation not in STREAMING)
+        return journal.death or (journal.exchange_count >= sent and next(under_way, None) is None)
+
+    mock.journal.wait_for(dealt_with, timeout=30)
 
 
 class Peer:
