@@ -20,6 +20,7 @@ from wire.release import RangeTable, Release
 
 if TYPE_CHECKING:
     from mockserver.mp import MpServer
+    from mockserver.mp.behaviour import Mode
 
 CHUNK_SIZE: Final = 16
 """Tokens of a chunk of every server that is started here."""
@@ -119,7 +120,7 @@ class MakeMpMock(Protocol):
     """Makes a mock that is not started yet."""
 
     def __call__(
-        self, release: Release, *, host: str, allow_remote: bool, chunk_size: int, shared_memory: bool, mode: str
+        self, release: Release, *, host: str, allow_remote: bool, chunk_size: int, shared_memory: bool, mode: Mode
     ) -> MpServer:
         """A mock of a release that will listen there."""
 
@@ -140,7 +141,7 @@ def mp_mocks_made_by(make: MakeMpMock) -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def mock_mp_server(release: Release, *, shared_memory: bool = True, mode: str = "engine_driven") -> Iterator[MpTarget]:
+def mock_mp_server(release: Release, *, shared_memory: bool = True, mode: Mode = "engine_driven") -> Iterator[MpTarget]:
     """A mock with an empty store; ``shared_memory`` counts where the release has it."""
     from mockserver.mp import MpServer
 
