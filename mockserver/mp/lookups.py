@@ -19,6 +19,8 @@ from wire.release import Release
 
 Key = Mapping[str, Any]
 _REMEMBERED = 1024
+_MOST_OBJECTS = 1 << 20
+"""Of one key; the real server would go on until its memory is full."""
 
 
 @dataclass(frozen=True)
@@ -149,7 +151,13 @@ class Lookups:
         return width if width > key["world_size"] else 1
 
     def objects(self, key: Key, hashes: list[bytes]) -> list[ObjectKey]:
-        """The objects of chunks, chunk by chunk and within a chunk rank by rank."""
+        """The objects of chunks, chunk by chunk and within a chunk rank by rank.
+
+        Raises:
+            HandlerError: they are too many.
+        """
+        if key["worker_id"] is None and len(hashes) * key["world_size"] > _MOST_OBJECTS:
+            raise HandlerError(f"{len(hashes)} chunks of each of {key['world_size']} ranks, and at most {_MOST_OBJECTS} objects")
         salt = key.get("cache_salt", "")
         return [
             ObjectKey(digest, key["model_name"], kv_rank(key["world_size"], rank), 0, salt)

@@ -197,6 +197,8 @@ class MessageThread:
         except MessageThreadDies as why:
             self._journal.note(exchange, dropped=f"the message thread ends: {why}", done=True)
             raise
+        except Exception as why:  # noqa: BLE001  # a defect costs its request, and no other
+            self._failed(exchange, why)
 
     def _take(self, exchange: RunningExchange, connection: int, identity: bytes, frames: Sequence[bytes]) -> None:
         read = self.read(frames)
@@ -245,7 +247,14 @@ class MessageThread:
             job = jobs.get()
             if job is None:
                 return
-            self._answer(job)
+            try:
+                self._answer(job)
+            except Exception as why:  # noqa: BLE001  # as in the message thread
+                self._failed(job.exchange, why)
+
+    def _failed(self, exchange: RunningExchange, why: Exception) -> None:
+        """A request ends without an answer, as where a handler of the real server raises."""
+        self._journal.note(exchange, dropped=f"{type(why).__name__}: {why}", done=True)
 
     def _answer(self, job: _Job) -> None:
         """Execute an operation and put the reply, with its faults, where the message thread takes it from."""
@@ -263,9 +272,6 @@ class MessageThread:
             result = self._engine.call(operation.name, job.payloads)
         except HandlerError as why:
             self._journal.note(exchange, dropped=str(why), done=True)
-            return
-        except (TypeError, KeyError, ValueError, OverflowError, ArithmeticError) as why:  # what strange payloads do to a handler
-            self._journal.note(exchange, dropped=f"{type(why).__name__}: {why}", done=True)
             return
         outgoing, effective = shape(replace(empty, result=result), job.faults)
         if effective:
