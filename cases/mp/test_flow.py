@@ -231,6 +231,28 @@ def test_forbidden_salt(
     judge.holds(not watch.requests(), "a request went out with a salt that no server accepts", cite="MP-KEY-005")
 
 
+@case(
+    "MP-KEY-010",
+    targets=MOCK,
+    needs=("connect", "mp_lookup"),
+    releases="0.3.14 and later",
+    variants=parameters(
+        (0, 3 * CHUNK), (0, 2 * CHUNK + 1), (2 * CHUNK, CHUNK), (CHUNK // 2, 2 * CHUNK), name=lambda part: f"{part[0]}-to-{part[1]}"
+    ),
+)
+def test_no_range(
+    client: Subject, judge: Judge, mp_server: MpTarget, mp_table: OperationTable, mp_keys: MpKeys, vector: tuple[int, int]
+) -> None:
+    """A range that is none of the tokens, or does not begin with a chunk, is refused by the client, and nothing is sent."""
+    connection = client.connect(mp_server)
+    watch = Watch(judge, mp_server, mp_table)
+    key = request(mp_keys, some_tokens(2)).part(*vector).key()
+    answer = client.call("mp_lookup", connection=connection, key=key, tp_size=1)
+    because = f"{vector[0]} to {vector[1]} is no range of whole chunks of {2 * CHUNK} tokens"
+    judge.not_ok("mp_lookup", answer, because=because, kinds=("refused",), cite="MP-KEY-010")
+    judge.holds(not watch.requests(), "a request went out with a range that is none", cite="MP-KEY-010")
+
+
 @case("MP-FRAME-002", targets=MOCK, needs=("connect", "mp_noop"), releases="0.3.9.post1 and later")
 def test_uids(client: Subject, judge: Judge, mp_server: MpTarget) -> None:
     """Requests of a connection have different uids."""

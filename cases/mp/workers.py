@@ -145,7 +145,8 @@ class Worker:
         return {"connection": self.connection, "instance_id": self.instance, "key": wanted.key(self.rank)}
 
     def _shared(self, wanted: Request, tp_size: int | None) -> dict[str, Any]:
-        return {"connection": self.connection, "key": wanted.key(), "tp_size": tp_size or wanted.world_size}
+        # The worker's own rank, which a client must not send: a lookup is for all ranks.
+        return {"connection": self.connection, "key": wanted.key(self.rank), "tp_size": tp_size or wanted.world_size}
 
 
 def worker(
