@@ -15,7 +15,7 @@ from fixturegen.mp.launch import SHARED_MEMORY, Launch
 from harness import meeting
 from harness.failure import TargetUnavailable
 from harness.targets import require_reachable
-from mockserver.mp import MpServer
+from mockserver.mp import Mode, MpServer
 from mockserver.mp.faults import NO_MP_FAULTS, parse_mp_plan
 from reports.mp_frames import message_text
 from wire.errors import WireError
@@ -111,12 +111,35 @@ def seen_last(server: MpTarget) -> dict[str, Any]:
     return {"exchange": f"exchange {last.number}, connection {last.connection}: {asked}, {reply}{spoiled}"}
 
 
+class MakeMpMock(Protocol):
+    """Makes a mock that is not started yet."""
+
+    def __call__(
+        self, release: Release, *, host: str, allow_remote: bool, chunk_size: int, shared_memory: bool, mode: Mode
+    ) -> MpServer:
+        """A mock of a release that will listen there."""
+
+
+_make_mock: MakeMpMock = MpServer
+
+
 @contextlib.contextmanager
-def mock_mp_server(release: Release, *, shared_memory: bool = True) -> Iterator[MpTarget]:
+def mp_mocks_made_by(make: MakeMpMock) -> Iterator[None]:
+    """In this process, let mocks be something else than our mock server: one with a defect, which cases must find."""
+    global _make_mock  # noqa: PLW0603  # cases make mocks themselves, and know of no run
+    before, _make_mock = _make_mock, make
+    try:
+        yield
+    finally:
+        _make_mock = before
+
+
+@contextlib.contextmanager
+def mock_mp_server(release: Release, *, shared_memory: bool = True, mode: Mode = "engine_driven") -> Iterator[MpTarget]:
     """A mock with an empty store; ``shared_memory`` counts where the release has it."""
     shared = shared_memory and SHARED_MEMORY[release]
     host = meeting.host()
-    with MpServer(release, host=host, allow_remote=True, chunk_size=CHUNK_SIZE, shared_memory=shared) as mock:
+    with _make_mock(release, host=host, allow_remote=True, chunk_size=CHUNK_SIZE, shared_memory=shared, mode=mode) as mock:
         found, port = mock.address
         yield MpTarget(release, found, port, mock)
 

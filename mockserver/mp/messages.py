@@ -202,7 +202,7 @@ class MessageThread:
             self._failed(exchange, why)
 
     def _take(self, exchange: RunningExchange, connection: int, identity: bytes, frames: Sequence[bytes]) -> None:
-        read = read_operation(self._table, frames)
+        read = self.read(frames)
         if isinstance(read, StreamControl):
             self._queue_all(self._streams.control(identity, frames[0], read.words))
             raise Dropped("a word about a stream")
@@ -220,6 +220,10 @@ class MessageThread:
             self._answer(job)
         else:
             self._give(self._queues["affinity" if name in AFFINITY else "normal"], job)
+
+    def read(self, frames: Sequence[bytes]) -> Request | StreamControl:
+        """The operation of a message, see :func:`mockserver.mp.requests.read_operation`."""
+        return read_operation(self._table, frames)
 
     def _subscribe(self, exchange: RunningExchange, identity: bytes, frames: Sequence[bytes], read: Request) -> None:
         payloads = read_payloads(self._table, read.operation, read.payloads)
@@ -276,7 +280,7 @@ class MessageThread:
         self._dispatch(exchange, job.identity, outgoing)
 
     def _dispatch(self, exchange: RunningExchange, identity: bytes, outgoing: Outgoing) -> None:
-        message = outgoing.frames()
+        message = self.reply(outgoing)
         if outgoing.shrinks:
             with self._engine.lock:
                 self._engine.lookups.shrink(outgoing.payloads, outgoing.shrinks)
@@ -295,6 +299,10 @@ class MessageThread:
         if outgoing.after != "go on":
             self._out.put((0.0, exchange, b"", [outgoing.after.encode()], True))
             self._wake_up()
+
+    def reply(self, outgoing: Outgoing) -> list[bytes]:
+        """The frames of a reply; none where there is none."""
+        return outgoing.frames()
 
     def _queue(self, exchange: RunningExchange, identity: bytes, message: list[bytes], *, last: bool, delay: float = 0.0) -> None:
         self._out.put((time.monotonic() + delay if delay else 0.0, exchange, identity, message, last))
