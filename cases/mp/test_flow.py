@@ -6,9 +6,9 @@ from cases.mp.seen import ANY, POLLS, Wanted, Watch, record
 from cases.mp.workers import CHUNK, contents, request, some_tokens, worker
 from harness.case import MOCK, SERVERS, Variant, Variants, case, parameters
 from harness.judge import Judge
-from harness.mp_journal import Exchange
-from harness.mp_keys import MpKeys
-from harness.mp_targets import MpTarget
+from harness.mp.journal import Exchange
+from harness.mp.keys import MpKeys
+from harness.mp.targets import MpTarget
 from harness.subject import Subject
 from wire.mp.frames import decode_reply
 from wire.mp.operations import OperationTable
@@ -237,7 +237,11 @@ def test_forbidden_salt(
     needs=("connect", "mp_lookup"),
     releases="0.3.14 and later",
     variants=parameters(
-        (0, 3 * CHUNK), (0, 2 * CHUNK + 1), (2 * CHUNK, CHUNK), (CHUNK // 2, 2 * CHUNK), name=lambda part: f"{part[0]}-to-{part[1]}"
+        (0, 3 * CHUNK),
+        (0, 2 * CHUNK + 1),
+        (2 * CHUNK, CHUNK),
+        (CHUNK // 2, 2 * CHUNK),
+        name=lambda part: f"{part[0]}-to-{part[1]}",
     ),
 )
 def test_no_range(

@@ -4,7 +4,7 @@ from harness.captures import MpTranscript
 from harness.case import MOCK, case, mp_transcripts
 from harness.failure import MockDriftFailure
 from harness.judge import Judge
-from harness.mp_conversation import replayed
+from harness.mp.conversation import replayed
 from wire.release import Release
 
 CITES = tuple(f"MP-SRV-{number:03d}" for number in range(1, 8))

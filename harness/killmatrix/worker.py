@@ -23,7 +23,7 @@ from harness.executions import case_id, cell_of, topic_and_case
 from harness.killmatrix.kill import kills
 from harness.killmatrix.standin import StandIns
 from harness.matrix import Matrix
-from harness.mp_targets import mp_mocks_made_by
+from harness.mp.targets import mp_mocks_made_by
 from harness.mutants.mutant import MpServerMutant, ServerMutant, load_server_mutants
 from harness.plugin import ERROR, SECONDS, matrix_of
 from harness.runner import own_output

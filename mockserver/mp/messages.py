@@ -20,10 +20,11 @@ from typing import Final
 import zmq
 
 from mockserver.door import PortInUseError
+from mockserver.faults.plan import shape
 from mockserver.mp import behaviour
 from mockserver.mp.engine import AFFINITY, Engine
 from mockserver.mp.faults.action import MpFault
-from mockserver.mp.faults.plan import MpPlanProgress, shape
+from mockserver.mp.faults.plan import MpPlanProgress
 from mockserver.mp.journal import MpJournal, RunningExchange
 from mockserver.mp.outgoing import Outgoing
 from mockserver.mp.requests import Dropped, MessageThreadDies, Request, StreamControl, read_operation, read_payloads

@@ -7,7 +7,7 @@ import itertools
 import pytest
 
 from fixturegen.corpus import TRANSCRIPTS, captured_releases, corpus_root, load_corpus
-from harness.mp_conversation import replayed
+from harness.mp.conversation import replayed
 from mockserver.mp import behaviour
 from wire.mp import operations, records, registration
 from wire.release import RangeTable

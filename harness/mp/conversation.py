@@ -11,7 +11,7 @@ from fixturegen.mp.launch import Mode
 from fixturegen.mp.player import Abilities, replay
 from fixturegen.mp.recording import launch_for
 from fixturegen.mp.transcript import MpTranscript
-from harness.mp_targets import mock_mp_server
+from harness.mp.targets import mock_mp_server
 from mockserver.mp import MpServer
 from mockserver.mp.behaviour import Mode as MockMode
 from mockserver.mp.journal import MpJournal
