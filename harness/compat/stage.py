@@ -14,7 +14,7 @@ from reports.collisions.demonstration import Act, Target
 from wire.errors import WireError
 from wire.mp.frames import decode_reply, encode_request
 from wire.mp.operations import OperationTable, operation_table
-from wire.mp.records import KEY_RECORD, fields_of
+from wire.mp.records import key_record
 from wire.mp.values import Value, pack
 from wire.release import Release
 
@@ -178,7 +178,7 @@ def key_of(release: Release, request: str, worker: int | None) -> dict[str, Any]
         "token_ids": list(range(1, CHUNKS * CHUNK + 1)), "start": 0, "end": CHUNKS * CHUNK,
         "request_id": f"lmconform-{request}-{os.getpid()}", "cache_salt": "", "request_configs": None, "num_kv_readers": 1,
     }  # fmt: skip
-    return {found.name: values[found.name] for found in fields_of(release, KEY_RECORD[release])}
+    return key_record(release, values)
 
 
 def _reading(table: OperationTable, operation: str, reply: Sequence[bytes] | None) -> str:
