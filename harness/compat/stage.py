@@ -134,7 +134,7 @@ class Stage:
             "instance_id": INSTANCE, "model_name": MODEL, "world_size": 1, "block_size": CHUNK, "num_layers": 1,
             "hidden_dim_size": 2, "dtype_str": "float16", "use_mla": False,
         }  # fmt: skip
-        pool = self.ask(self._named("REGISTER_KV_CACHE_ENGINE_DRIVEN_CONTEXT"), [context]) or {}
+        pool = self.ask(self.table.name_of("REGISTER_KV_CACHE_ENGINE_DRIVEN_CONTEXT"), [context]) or {}
         key = key_of(self.release, "store", worker=0)
         slots = self.ask("PREPARE_STORE", [key, INSTANCE])["context"].get("slots", [])
         for number, slot in enumerate(slots):
@@ -165,10 +165,6 @@ class Stage:
         if found:
             self.ask("FREE_LOOKUP_LOCKS", [{**key, "end": found * CHUNK}, 1])
         self.ask("END_SESSION", [key["request_id"]])
-
-    def _named(self, meaning: str) -> str:
-        """The release's own name of an operation."""
-        return next(operation.name for operation in self.table.operations if operation.meaning == meaning)
 
 
 def key_of(release: Release, request: str, worker: int | None) -> dict[str, Any]:
