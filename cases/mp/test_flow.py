@@ -237,7 +237,11 @@ def test_forbidden_salt(
     needs=("connect", "mp_lookup"),
     releases="0.3.14 and later",
     variants=parameters(
-        (0, 3 * CHUNK), (0, 2 * CHUNK + 1), (2 * CHUNK, CHUNK), (CHUNK // 2, 2 * CHUNK), name=lambda part: f"{part[0]}-to-{part[1]}"
+        (0, 3 * CHUNK),
+        (0, 2 * CHUNK + 1),
+        (2 * CHUNK, CHUNK),
+        (CHUNK // 2, 2 * CHUNK),
+        name=lambda part: f"{part[0]}-to-{part[1]}",
     ),
 )
 def test_no_range(
