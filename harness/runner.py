@@ -28,7 +28,7 @@ from harness.collectors import collectors
 from harness.executions import case_id, cell_of
 from harness.expectations.file import ExpectationsFile, read_expectations
 from harness.expectations.write import require_free, write_expectations
-from harness.mp_targets import LiveMpServers
+from harness.mp.targets import LiveMpServers
 from harness.plugin import CLIENT_START, DEADLINE, SEED
 from harness.protocols import BOTH, DECLARED, Protocol, as_choice, declared, named, parse_protocol
 from harness.requirements import load_requirements

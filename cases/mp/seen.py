@@ -9,8 +9,8 @@ from typing import Any, Final
 from cases.mp.messages import request_in_words
 from cases.mp.workers import CHUNK, Request
 from harness.judge import Judge
-from harness.mp_journal import Exchange
-from harness.mp_targets import MpTarget
+from harness.mp.journal import Exchange
+from harness.mp.targets import MpTarget
 from wire.mp.operations import OperationTable
 from wire.mp.records import KEY_RECORD, fields_of
 from wire.mp.values import pack

@@ -6,9 +6,9 @@ from cases.mp.seen import ANY, POLLS, Wanted, Watch, record
 from cases.mp.workers import CHUNK, contents, request, some_tokens, worker
 from harness.case import MOCK, SERVERS, Variant, Variants, case, parameters
 from harness.judge import Judge
-from harness.mp_journal import Exchange
-from harness.mp_keys import MpKeys
-from harness.mp_targets import MpTarget
+from harness.mp.journal import Exchange
+from harness.mp.keys import MpKeys
+from harness.mp.targets import MpTarget
 from harness.subject import Subject
 from wire.mp.frames import decode_reply
 from wire.mp.operations import OperationTable

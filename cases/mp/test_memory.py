@@ -10,8 +10,8 @@ from cases.mp.workers import CHUNK_BYTES, contents, request, some_tokens, worker
 from harness.case import MOCK, SERVERS, Variant, case, parameters
 from harness.judge import Judge
 from harness.leaks import settled
-from harness.mp_keys import MpKeys
-from harness.mp_targets import MpTarget
+from harness.mp.keys import MpKeys
+from harness.mp.targets import MpTarget
 from harness.subject import Subject
 from wire.release import Release
 

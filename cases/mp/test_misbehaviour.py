@@ -10,8 +10,8 @@ from cases.mp.workers import CHUNK, Worker, contents, request, some_tokens, work
 from harness.case import MOCK, case, parameters
 from harness.client import CONCURRENT, Answer, Call, Error, Miss, Ok
 from harness.judge import Judge, in_words
-from harness.mp_keys import MpKeys
-from harness.mp_targets import MpTarget
+from harness.mp.keys import MpKeys
+from harness.mp.targets import MpTarget
 from harness.subject import Subject
 
 CONTROL = ("connect", "mp_noop", "mp_chunk_size")

@@ -11,8 +11,8 @@ from cases.mp.workers import CHUNK, contents, knows_too, request, worker
 from harness.case import MOCK, case
 from harness.examples import Examples
 from harness.judge import Judge
-from harness.mp_keys import MpKeys
-from harness.mp_targets import MpTarget
+from harness.mp.keys import MpKeys
+from harness.mp.targets import MpTarget
 from harness.subject import Subject
 from wire.mp.operations import OperationTable
 from wire.mp.records import KEY_RECORD, fields_of

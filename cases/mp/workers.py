@@ -11,8 +11,8 @@ from typing import Any, Final
 from harness.captures import patterned
 from harness.client import Answer
 from harness.judge import Judge
-from harness.mp_keys import MpKeys
-from harness.mp_targets import CHUNK_SIZE, MpTarget
+from harness.mp.keys import MpKeys
+from harness.mp.targets import CHUNK_SIZE, MpTarget
 from harness.subject import DEFAULT_TIMEOUT_MS, Subject
 
 CHUNK: Final = CHUNK_SIZE

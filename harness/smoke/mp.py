@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
+from functools import partial
 from typing import Any, Final
 
-from harness.client import MP_CONNECTED, MP_PURE, ClientFailure, ClientHang, Error, Ok
+from harness.client import MP_CONNECTED, MP_PURE, ClientHang, Error, Ok
 from harness.clients.contract import shorten
-from harness.mp_keys import MpKeys
-from harness.mp_targets import MpTarget, mock_mp_server
-from harness.smoke.asking import Asker, CheckFailed, NotApplicable, explanation
+from harness.mp.keys import MpKeys
+from harness.mp.targets import MpTarget, mock_mp_server
+from harness.smoke.asking import Asker, CheckFailed, NotApplicable, explanation, seen_by
 from harness.smoke.sockets import SLACK, TIMEOUT
 from wire.mp.operations import FIRST_RELEASE, operation_table
 from wire.release import Release
@@ -42,7 +42,7 @@ def declares_mp(operations: frozenset[str]) -> bool:
 def round_trip(asker: Asker) -> str:
     """Talk to a mock, store two chunks, find them and load them, through whatever is declared."""
     release = _require(asker)
-    with mock_mp_server(release) as server, _seen_by(server):
+    with mock_mp_server(release) as server, seen_by(partial(_seen, server)):
         trip = _RoundTrip(asker, server, _CONNECTION)
         steps = [op for op in _TALKING if op in asker.declared and _has(release, op)]
         for op in ("connect", *steps, "close"):
@@ -72,7 +72,7 @@ def large_bytes(asker: Asker) -> str:
     if not {*_DATA_PATH, "mp_lookup", "close"} <= asker.declared or not _has(release, "mp_store"):
         raise NotApplicable(f"{', '.join(_DATA_PATH)}, mp_lookup and close are not all declared, or the release has none of them")
     before = asker.session.leftovers
-    with mock_mp_server(release) as server, _seen_by(server):
+    with mock_mp_server(release) as server, seen_by(partial(_seen, server)):
         trip = _RoundTrip(asker, server, _LARGE, hidden_dim_size=_MUCH)
         for op in ("connect", "mp_register", "mp_store", "mp_lookup", "mp_retrieve", "close"):
             trip.step(op)
@@ -94,7 +94,7 @@ def senseless_argument(asker: Asker) -> str:
     release = _require(asker)
     if "mp_lookup" not in asker.declared or not _has(release, "mp_lookup"):
         raise NotApplicable("mp_lookup is not declared, or the release has none")
-    with mock_mp_server(release) as server, _seen_by(server):
+    with mock_mp_server(release) as server, seen_by(partial(_seen, server)):
         asker.expect_ok("connect", _connect(_SENSELESS, asker, server, asker.deadline))
         key = MpKeys(server.release)(_CHUNKS)
         longer = {**key, "end": key["end"] + server.chunk_size}
@@ -111,7 +111,7 @@ def deadline(asker: Asker) -> str:
     op = next((op for op in ("mp_noop", "mp_chunk_size", "mp_ping") if op in asker.declared and _has(release, op)), None)
     if op is None:
         raise NotApplicable("none of mp_noop, mp_chunk_size and mp_ping is declared")
-    with mock_mp_server(release) as server, _seen_by(server):
+    with mock_mp_server(release) as server, seen_by(partial(_seen, server)):
         server.misbehave("drop-reply")
         asker.expect_ok("connect", _connect(_SILENT, asker, server, TIMEOUT))
         arguments = {"connection": _SILENT, **({"instance_id": None} if op == "mp_ping" else {})}
@@ -230,18 +230,6 @@ def _hexadecimal(value: Any) -> Any:
 def _connect(name: str, asker: Asker, server: MpTarget, timeout: float) -> dict[str, Any]:
     about = {"protocol": "mp", "host": server.host, "port": server.port, "release": asker.release}
     return {"connection": name, **about, "timeout_ms": round(timeout * 1000)}
-
-
-@contextmanager
-def _seen_by(server: MpTarget) -> Iterator[None]:
-    """Add to a failure what the mock saw."""
-    try:
-        yield
-    except CheckFailed as failed:
-        raise CheckFailed(f"{failed}\n{_seen(server)}") from None
-    except ClientFailure as failure:
-        failure.args = (f"{failure}\n  {_seen(server)}",)
-        raise
 
 
 def _seen(server: MpTarget) -> str:

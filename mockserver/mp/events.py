@@ -58,7 +58,7 @@ class EventLog:
             "lost": cursor + 1 < first or cursor > last,
             "events": [],
         }
-        for record in itertools.islice(self._records, max(0, cursor + 1 - first), None):
+        for record in itertools.islice(self._records, min(max(0, cursor + 1 - first), len(self._records)), None):
             batch["next_cursor"] = record["seq"]
             if record["model_name"] == model:
                 batch["events"].append(record)

@@ -11,8 +11,12 @@ from typing import TypeVar
 
 T = TypeVar("T")
 
+KEPT_REASON = 400
+"""Characters of the reason why a request was dropped; peers write into it."""
 KEPT_REPLIES = 64
 """Of each request so many messages are kept; a subscription may have any number."""
+KEPT_IDENTITIES = 65536
+"""So many are known again; of those before, the one that sends once more counts as new."""
 KEPT_FRAMES = 32
 KEPT_BYTES = 64 << 10
 """Of each message so many frames and bytes are kept; the counts are those of the whole message."""
@@ -69,6 +73,10 @@ class RunningExchange:
     """An exchange that the threads of the server go on filling in."""
 
     seen: Exchange
+    weight: int = 0
+    """Bytes of the frames that are kept of it."""
+    forgotten: bool = False
+    """Whether the journal has let it go."""
     changes: dict[str, object] = field(default_factory=dict)
 
     def agrees(self, operation: str | None, connection: int | None) -> bool:
@@ -81,19 +89,31 @@ class RunningExchange:
 
 
 class MpJournal:
-    """Exchanges in the order of their arrival, safe from any thread; the oldest are forgotten beyond a limit."""
+    """Exchanges in the order of their arrival, safe from any thread.
 
-    def __init__(self, *, max_exchanges: int = 16384) -> None:
+    The oldest are forgotten beyond a limit, of their number or of their bytes.
+    """
+
+    def __init__(self, *, max_exchanges: int = 16384, retain_bytes: int = 256 << 20) -> None:
         self._changed = threading.Condition(threading.RLock())
-        self._exchanges: deque[RunningExchange] = deque(maxlen=max_exchanges)
+        self._max_exchanges = max_exchanges
+        self._retain_bytes = retain_bytes
+        self._exchanges: deque[RunningExchange] = deque()
+        self._weight = 0
         self._connections: dict[bytes, int] = {}
+        self._connection_count = 0
         self._count = 0
         self._dead = ""
 
     def connection_of(self, identity: bytes) -> int:
         """The number of a connection; a new one where its identity is new."""
         with self._changed:
-            return self._connections.setdefault(identity, len(self._connections) + 1)
+            if identity not in self._connections:
+                self._connection_count += 1
+                self._connections[identity] = self._connection_count
+                while len(self._connections) > KEPT_IDENTITIES:
+                    del self._connections[next(iter(self._connections))]
+            return self._connections[identity]
 
     def begin(self, connection: int, identity: bytes, frames: Sequence[bytes], frame_count: int, size: int) -> RunningExchange:
         """Note a request."""
@@ -102,11 +122,14 @@ class MpJournal:
             self._count += 1
             running = RunningExchange(Exchange(self._count, connection, identity, kept, frame_count, size, time.monotonic()))
             self._exchanges.append(running)
+            self._weigh(running, kept)
             self._changed.notify_all()
         return running
 
     def note(self, running: RunningExchange, **changes: object) -> None:
-        """Fill in fields of an exchange."""
+        """Fill in fields of an exchange; a reason is cut where it is long."""
+        if isinstance(reason := changes.get("dropped"), str):
+            changes["dropped"] = reason[:KEPT_REASON]
         with self._changed:
             running.changes.update(changes)
             self._changed.notify_all()
@@ -116,7 +139,9 @@ class MpJournal:
         kept = tuple(frame[:KEPT_BYTES] for frame in frames[:KEPT_FRAMES])
         with self._changed:
             before = running.snapshot()
-            running.changes["replies"] = (*before.replies, kept)[:KEPT_REPLIES]
+            if len(before.replies) < KEPT_REPLIES:
+                running.changes["replies"] = (*before.replies, kept)
+                self._weigh(running, kept)
             if before.replied_at is None:
                 running.changes["replied_at"] = time.monotonic()
             running.changes["done"] = before.done or last
@@ -125,7 +150,7 @@ class MpJournal:
     def died(self, why: str) -> None:
         """Note that the message thread is over."""
         with self._changed:
-            self._dead = why
+            self._dead = why[:KEPT_REASON]
             self._changed.notify_all()
 
     def revived(self) -> None:
@@ -161,7 +186,7 @@ class MpJournal:
     def connection_count(self) -> int:
         """Identities so far."""
         with self._changed:
-            return len(self._connections)
+            return self._connection_count
 
     def wait_for(self, predicate: Callable[[MpJournal], T], timeout: float = 5.0) -> T:
         """Wait until the predicate, called with this journal after every change, answers something true.
@@ -188,3 +213,15 @@ class MpJournal:
             running = [one for one in self._exchanges if not one.snapshot().done]
             self._exchanges.clear()
             self._exchanges.extend(running)
+            self._weight = sum(one.weight for one in running)
+
+    def _weigh(self, running: RunningExchange, kept: Sequence[bytes]) -> None:
+        """Count frames that are kept, and forget the oldest exchanges where there is too much of them."""
+        size = sum(map(len, kept))
+        running.weight += size
+        if not running.forgotten:
+            self._weight += size
+        while len(self._exchanges) > self._max_exchanges or (self._weight > self._retain_bytes and len(self._exchanges) > 1):
+            oldest = self._exchanges.popleft()
+            oldest.forgotten = True
+            self._weight -= oldest.weight

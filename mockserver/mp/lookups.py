@@ -19,6 +19,8 @@ from wire.release import Release
 
 Key = Mapping[str, Any]
 _REMEMBERED = 1024
+_MOST_OBJECTS = 1 << 20
+"""Of one key; the real server would go on until its memory is full."""
 
 
 @dataclass(frozen=True)
@@ -77,7 +79,16 @@ class Lookups:
         }
 
     def lookup_flags(self, keys: list[Key], _: bool | None = None) -> list[bool]:
-        """The lookup of servers that answer for each key: nothing is ever there, since nothing can be stored without a GPU."""
+        """The lookup of servers that answer for each key: nothing is ever there, since nothing can be stored without a GPU.
+
+        Raises:
+            HandlerError: a key is of one worker, or of a world without any, and the release asks for more.
+        """
+        if behaviour.LOOKUP_OF_ALL[self._release] and keys:
+            if any(key["worker_id"] is not None for key in keys):
+                raise HandlerError("a lookup asks for all workers")
+            if keys[0]["world_size"] == 0:
+                raise HandlerError("a world size of 0")
         return [False] * len(keys)
 
     def lookup_at_once(self, keys: Key | list[Key]) -> int:
@@ -140,7 +151,13 @@ class Lookups:
         return width if width > key["world_size"] else 1
 
     def objects(self, key: Key, hashes: list[bytes]) -> list[ObjectKey]:
-        """The objects of chunks, chunk by chunk and within a chunk rank by rank."""
+        """The objects of chunks, chunk by chunk and within a chunk rank by rank.
+
+        Raises:
+            HandlerError: they are too many.
+        """
+        if key["worker_id"] is None and len(hashes) * key["world_size"] > _MOST_OBJECTS:
+            raise HandlerError(f"{len(hashes)} chunks of each of {key['world_size']} ranks, and at most {_MOST_OBJECTS} objects")
         salt = key.get("cache_salt", "")
         return [
             ObjectKey(digest, key["model_name"], kv_rank(key["world_size"], rank), 0, salt)

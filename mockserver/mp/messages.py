@@ -20,10 +20,11 @@ from typing import Final
 import zmq
 
 from mockserver.door import PortInUseError
+from mockserver.faults.plan import shape
 from mockserver.mp import behaviour
 from mockserver.mp.engine import AFFINITY, Engine
 from mockserver.mp.faults.action import MpFault
-from mockserver.mp.faults.plan import MpPlanProgress, shape
+from mockserver.mp.faults.plan import MpPlanProgress
 from mockserver.mp.journal import MpJournal, RunningExchange
 from mockserver.mp.outgoing import Outgoing
 from mockserver.mp.requests import Dropped, MessageThreadDies, Request, StreamControl, read_operation, read_payloads
@@ -197,9 +198,11 @@ class MessageThread:
         except MessageThreadDies as why:
             self._journal.note(exchange, dropped=f"the message thread ends: {why}", done=True)
             raise
+        except Exception as why:  # noqa: BLE001  # a defect costs its request, and no other
+            self._failed(exchange, why)
 
     def _take(self, exchange: RunningExchange, connection: int, identity: bytes, frames: Sequence[bytes]) -> None:
-        read = read_operation(self._table, frames)
+        read = self.read(frames)
         if isinstance(read, StreamControl):
             self._queue_all(self._streams.control(identity, frames[0], read.words))
             raise Dropped("a word about a stream")
@@ -217,6 +220,10 @@ class MessageThread:
             self._answer(job)
         else:
             self._give(self._queues["affinity" if name in AFFINITY else "normal"], job)
+
+    def read(self, frames: Sequence[bytes]) -> Request | StreamControl:
+        """The operation of a message, see :func:`mockserver.mp.requests.read_operation`."""
+        return read_operation(self._table, frames)
 
     def _subscribe(self, exchange: RunningExchange, identity: bytes, frames: Sequence[bytes], read: Request) -> None:
         payloads = read_payloads(self._table, read.operation, read.payloads)
@@ -241,7 +248,14 @@ class MessageThread:
             job = jobs.get()
             if job is None:
                 return
-            self._answer(job)
+            try:
+                self._answer(job)
+            except Exception as why:  # noqa: BLE001  # as in the message thread
+                self._failed(job.exchange, why)
+
+    def _failed(self, exchange: RunningExchange, why: Exception) -> None:
+        """A request ends without an answer, as where a handler of the real server raises."""
+        self._journal.note(exchange, dropped=f"{type(why).__name__}: {why}", done=True)
 
     def _answer(self, job: _Job) -> None:
         """Execute an operation and put the reply, with its faults, where the message thread takes it from."""
@@ -260,16 +274,13 @@ class MessageThread:
         except HandlerError as why:
             self._journal.note(exchange, dropped=str(why), done=True)
             return
-        except (TypeError, KeyError, ValueError, OverflowError, ArithmeticError) as why:  # what strange payloads do to a handler
-            self._journal.note(exchange, dropped=f"{type(why).__name__}: {why}", done=True)
-            return
         outgoing, effective = shape(replace(empty, result=result), job.faults)
         if effective:
             self._journal.note(exchange, faults=effective)
         self._dispatch(exchange, job.identity, outgoing)
 
     def _dispatch(self, exchange: RunningExchange, identity: bytes, outgoing: Outgoing) -> None:
-        message = outgoing.frames()
+        message = self.reply(outgoing)
         if outgoing.shrinks:
             with self._engine.lock:
                 self._engine.lookups.shrink(outgoing.payloads, outgoing.shrinks)
@@ -288,6 +299,10 @@ class MessageThread:
         if outgoing.after != "go on":
             self._out.put((0.0, exchange, b"", [outgoing.after.encode()], True))
             self._wake_up()
+
+    def reply(self, outgoing: Outgoing) -> list[bytes]:
+        """The frames of a reply; none where there is none."""
+        return outgoing.frames()
 
     def _queue(self, exchange: RunningExchange, identity: bytes, message: list[bytes], *, last: bool, delay: float = 0.0) -> None:
         self._out.put((time.monotonic() + delay if delay else 0.0, exchange, identity, message, last))

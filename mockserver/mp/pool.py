@@ -7,13 +7,13 @@ bytes.
 from __future__ import annotations
 
 import _posixshmem  # type: ignore[import-not-found]  # CPython's own, without stubs
-import mmap
 import os
 import secrets
 from typing import Final
 
 from mockserver.mp.behaviour import ALIGNMENT
 from mockserver.mp.leash import PREFIX, Leash, sweep
+from mockserver.mp.memory import Memory, PrivateMemory, SharedMemory
 
 
 class PoolFullError(Exception):
@@ -78,7 +78,7 @@ class Pool:
         """The name for clients, without a slash; empty where it is not shared."""
         self._leash: Leash | None = None
         if not shared:
-            self._memory = mmap.mmap(-1, size)
+            self._memory: Memory = PrivateMemory(size)
             return
         sweep()
         name = name or f"{PREFIX}{os.getpid()}-{secrets.token_hex(4)}"
@@ -86,21 +86,28 @@ class Pool:
         try:
             self._leash = Leash(name)
             os.ftruncate(descriptor, size)
-            self._memory = mmap.mmap(descriptor, size)
         except BaseException:
+            os.close(descriptor)
             self._remove(name)
             raise
-        finally:
-            os.close(descriptor)
+        self._memory = SharedMemory(descriptor, name)
         self.name = name
 
     def read(self, offset: int, length: int) -> bytes:
-        """Bytes of a place."""
-        return self._memory[offset : offset + length]
+        """Bytes of a place.
+
+        Raises:
+            OSError: somebody cut the memory off.
+        """
+        return self._memory.read(offset, length)
 
     def write(self, offset: int, data: bytes | memoryview) -> None:
-        """Overwrite bytes of a place."""
-        self._memory[offset : offset + len(data)] = bytes(data)
+        """Overwrite bytes of a place.
+
+        Raises:
+            OSError: somebody cut the memory off, or there is no room for it.
+        """
+        self._memory.write(offset, data)
 
     def close(self) -> None:
         """Remove it. Clients that have it mapped keep their mapping; for others it is gone."""

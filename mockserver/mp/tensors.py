@@ -8,7 +8,6 @@ Source: ``lmcache.v1.multiprocess.modules.lmcache_driven_transfer`` and, before 
 from __future__ import annotations
 
 import _posixshmem  # type: ignore[import-not-found]  # CPython's own, without stubs
-import mmap
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -17,6 +16,7 @@ from typing import Any, Final
 from mockserver.mp import behaviour
 from mockserver.mp.events import EventLog
 from mockserver.mp.layouts import Layouts
+from mockserver.mp.memory import SharedMemory
 from mockserver.mp.objects import Layout, ObjectStore
 from mockserver.mp.sessions import HandlerError, Sessions
 from wire.mp.cpu_tensors import ELEMENT_BYTES, CpuTensor, TensorRefused, read_cpu_tensor
@@ -33,9 +33,9 @@ _PLANES: Final = 2
 
 @dataclass(frozen=True)
 class Blocks:
-    """The blocks of one layer in mapped memory."""
+    """The blocks of one layer in shared memory."""
 
-    memory: mmap.mmap
+    memory: SharedMemory
     start: int
     """Of the tensor, in bytes."""
     count: int
@@ -45,13 +45,39 @@ class Blocks:
     head_bytes: int
     heads_first: bool
 
-    def pieces(self, plane: int, block: int) -> Iterator[slice]:
-        """Where the heads of a block lie, token by token and within a token head by head."""
-        place = self.start + (plane * self.count + block) * self.heads * self.tokens * self.head_bytes
+    @property
+    def block_bytes(self) -> int:
+        """Of one block of one plane."""
+        return self.heads * self.tokens * self.head_bytes
+
+    def load(self, plane: int, block: int) -> bytes:
+        """The heads of a block, token by token and within a token head by head.
+
+        Raises:
+            OSError: the memory ends before.
+        """
+        data = self.memory.read(self._place(plane, block), self.block_bytes)
+        return b"".join(data[piece] for piece in self._pieces())
+
+    def save(self, plane: int, block: int, data: memoryview) -> None:
+        """The inverse of :meth:`load`.
+
+        Raises:
+            OSError: the memory ends before.
+        """
+        out = bytearray(self.block_bytes)
+        for number, piece in enumerate(self._pieces()):
+            out[piece] = data[number * self.head_bytes : (number + 1) * self.head_bytes]
+        self.memory.write(self._place(plane, block), memoryview(out))
+
+    def _place(self, plane: int, block: int) -> int:
+        return self.start + (plane * self.count + block) * self.block_bytes
+
+    def _pieces(self) -> Iterator[slice]:
         for token in range(self.tokens):
             for head in range(self.heads):
                 index = head * self.tokens + token if self.heads_first else token * self.heads + head
-                yield slice(place + index * self.head_bytes, place + (index + 1) * self.head_bytes)
+                yield slice(index * self.head_bytes, (index + 1) * self.head_bytes)
 
 
 @dataclass(frozen=True)
@@ -133,7 +159,7 @@ class ServerDriven:
             for tensor in tensors:
                 opened += [_opened(tensor, heads_first=(hints or {}).get("kv_layout") != "NHD")]
             layout = self._layout(tensors, opened)
-        except HandlerError:
+        except BaseException:
             _close(opened)
             raise
         self._instances[instance_id] = Tensors(tuple(opened), layout, model_name, world_size)
@@ -195,6 +221,8 @@ class ServerDriven:
             if behaviour.STAGED[self._release]:
                 self._store.finish_read(keys)
             return [EVENT, False]
+        if any(entry.layout.length != tensors.layout.length for entry in found.values()):
+            raise HandlerError("an object of another layout than that of the instance")
         left_alone = max(0, skip) // tensors.layers[0].tokens
         for name, blocks in zip(keys, chunks, strict=True):
             _scattered(tensors, blocks, self._store.data(name), left_alone)
@@ -266,15 +294,13 @@ def _opened(tensor: CpuTensor, *, heads_first: bool) -> Blocks:
         raise HandlerError(f"{tensor.shm_name!r} is no name of shared memory")
     try:
         descriptor = _posixshmem.shm_open(f"/{name}", os.O_RDWR, mode=0o600)
-    except OSError as error:
-        raise HandlerError(f"shared memory {name!r} cannot be opened: {error.strerror}") from None
-    try:
-        size = os.fstat(descriptor).st_size
-        if size < tensor.nbytes:  # whoever went on would be killed by a bus error
-            raise HandlerError(f"shared memory {name!r} has {size} bytes, and {tensor.nbytes} were promised")
-        memory = mmap.mmap(descriptor, tensor.nbytes)
-    finally:
-        os.close(descriptor)
+    except (OSError, ValueError) as error:
+        raise HandlerError(f"shared memory {name!r} cannot be opened: {error}") from None
+    memory = SharedMemory(descriptor, name)
+    size = memory.size
+    if size < tensor.nbytes:
+        memory.close()
+        raise HandlerError(f"shared memory {name!r} has {size} bytes, and {tensor.nbytes} were promised")
     element = ELEMENT_BYTES[tensor.dtype]
     _, count, second, third, head = tensor.shape
     heads, tokens = (second, third) if heads_first else (third, second)
@@ -287,13 +313,7 @@ def _close(layers: Sequence[Blocks]) -> None:
 
 
 def _gathered(tensors: Tensors, blocks: Sequence[int]) -> bytes:
-    return b"".join(
-        layer.memory[piece]
-        for plane in range(_PLANES)
-        for layer in tensors.layers
-        for block in blocks
-        for piece in layer.pieces(plane, block)
-    )
+    return b"".join(layer.load(plane, block) for plane in range(_PLANES) for layer in tensors.layers for block in blocks)
 
 
 def _scattered(tensors: Tensors, blocks: Sequence[int], data: bytes, left_alone: int) -> None:
@@ -301,7 +321,6 @@ def _scattered(tensors: Tensors, blocks: Sequence[int], data: bytes, left_alone:
     for plane in range(_PLANES):
         for layer in tensors.layers:
             for index, block in enumerate(blocks):
-                for piece in layer.pieces(plane, block):
-                    if index >= left_alone:
-                        layer.memory[piece] = view[: layer.head_bytes]
-                    view = view[layer.head_bytes :]
+                if index >= left_alone:
+                    layer.save(plane, block, view[: layer.block_bytes])
+                view = view[layer.block_bytes :]

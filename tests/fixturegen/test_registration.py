@@ -9,9 +9,9 @@ from collections import OrderedDict
 
 import pytest
 
-from fixturegen import registration
 from fixturegen.corpus import captured_releases, load_corpus
-from fixturegen.registration import (
+from fixturegen.mp import registration
+from fixturegen.mp.registration import (
     LARGEST,
     PICKLED,
     BlobRefused,

@@ -20,6 +20,10 @@ from wire.mp.values import pack
 
 LINGER_MS: Final = 200
 """How long closing may wait for what was sent last."""
+AT_ONCE: Final = 256
+"""Messages that are received before anything else is done: a server that never stops to send keeps nobody from being sent to."""
+LARGEST_FRAME: Final = 1 << 30
+"""Bytes; a server that announces more is cut off, and connected to again."""
 PARTING: Final = 0.5
 """Seconds in which a request must be sent whose reply nobody waits for."""
 
@@ -57,6 +61,7 @@ class MpConnection:
         self._socket: zmq.Socket[bytes] = zmq.Context.instance().socket(zmq.DEALER)
         self._socket.setsockopt(zmq.LINGER, LINGER_MS)
         self._socket.setsockopt(zmq.IMMEDIATE, 1)
+        self._socket.setsockopt(zmq.MAXMSGSIZE, LARGEST_FRAME)
         try:
             self._socket.connect(f"tcp://{f'[{host}]' if ':' in host else host}:{port}")
         except zmq.ZMQError as error:
@@ -190,7 +195,7 @@ class MpConnection:
                 self._outbox.popleft()
 
     def _receive_all(self) -> None:
-        while True:
+        for _ in range(AT_ONCE):
             try:
                 uid, *frames = self._socket.recv_multipart(zmq.NOBLOCK)
             except zmq.Again:

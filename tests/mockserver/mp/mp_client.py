@@ -61,7 +61,7 @@ class MpClient:
         uid = self.send(operation, *payloads)
         self.alive()
         exchange = self.server.journal.wait_for(
-            lambda journal: next((one for one in reversed(journal.exchanges()) if one.uid == uid and one.done), None)
+            lambda journal: (last := next(one for one in reversed(journal.exchanges()) if one.uid == uid)) and last.done and last
         )
         assert exchange.replies == ()
         return exchange.dropped

@@ -1,12 +1,14 @@
 """The reference client of the multiprocess server: round trips, silence, and what it never does."""
 
+import os
 import pickle
 from typing import Any
 
 import pytest
 
 from harness.client import Call, ClientError, Error, Miss, Ok, Unsupported
-from harness.reference.mp.pool import Pool
+from harness.reference.mp.connection import MpConnection
+from harness.reference.mp.pool import SHARED_FOLDER, Pool
 from mockserver.mp import MpServer
 from wire.mp.frames import encode_reply
 from wire.mp.operations import operation_table
@@ -211,3 +213,36 @@ def test_memory_that_is_not_there_is_refused(name):
     with pytest.raises(ClientError) as caught:
         Pool(name, 4096)
     assert caught.value.kind == "refused"
+
+
+def test_memory_that_the_server_cuts_off_afterwards_is_refused(talk):
+    key, _ = talk.stored()
+    talk.ok("mp_lookup", key=key, tp_size=1)
+    os.truncate(SHARED_FOLDER / talk.server.mock.shm_name, 0)
+    answer = talk.ask("mp_retrieve", instance_id=1, key=key)
+    assert kind(answer) == "refused"
+    assert "cut" in answer.message
+    other = {**talk.keys(1), "cache_salt": "other"}
+    store = talk.ask("mp_store", instance_id=1, key=other, chunks=talk.keys.chunks(1, talk.context))
+    assert kind(store) == "refused"
+    assert talk.asked("COMMIT_STORE") == ["COMMIT_STORE"]
+
+
+class Endless:
+    """A socket on which there is always another message, up to a number that nobody may read at once."""
+
+    def __init__(self):
+        self.left = 10_000
+
+    def recv_multipart(self, _):
+        self.left -= 1
+        assert self.left, "nothing else is done while messages come in"
+        return [b"nobody", b"noise"]
+
+
+def test_a_server_that_never_stops_to_send_keeps_nobody_from_being_sent_to(talk):
+    connection = MpConnection(talk.server.host, talk.server.port, 2.0)
+    connection.close()
+    connection._socket = Endless()
+    connection._receive_all()
+    assert connection._socket.left > 0

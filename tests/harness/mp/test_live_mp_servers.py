@@ -5,9 +5,9 @@ import contextlib
 import pytest
 
 from fixturegen.errors import EnvironmentUnavailable
-from harness import mp_targets
 from harness.failure import TargetUnavailable
-from harness.mp_targets import LiveMpServers
+from harness.mp import targets
+from harness.mp.targets import LiveMpServers
 from wire.release import Release
 
 NEW, OLD = Release.parse("0.5.6"), Release.parse("0.4.4")
@@ -44,12 +44,12 @@ class Environment:
 @pytest.fixture
 def environment(monkeypatch):
     found = Environment()
-    monkeypatch.setattr(mp_targets, "open_environment", lambda _: found)
+    monkeypatch.setattr(targets, "open_environment", lambda _: found)
 
     def answers(_release, _host, port):
         return any(server.port == port and not server.dead for server in found.running)
 
-    monkeypatch.setattr(mp_targets, "answers_noop", answers)
+    monkeypatch.setattr(targets, "answers_noop", answers)
     return found
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import pickle
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -202,13 +203,23 @@ class MemoryRemoved(ReferenceMpClient):
         return answer
 
 
+class _Planted(pickle.Unpickler):
+    """Loads what the cases plant, which makes a file, and nothing else: a live server could send anything."""
+
+    def find_class(self, module: str, name: str) -> Any:
+        known = {"Path.touch": Path.touch, "PosixPath": type(Path())}
+        if module.partition(".")[0] == "pathlib" and name in known:
+            return known[name]
+        raise pickle.UnpicklingError(f"{module}.{name} is not what the cases plant")
+
+
 class _Loading(MpFlow):
     def loaded(self, response: Mapping[str, Any], worker: Registered, cut: Range, chunk_size: int) -> list[bytes]:
         try:
             return super().loaded(response, worker, cut, chunk_size)
         except ClientError:
             if worker.pool is None:
-                pickle.loads(response["data"])  # the defect; the cases plant a harmless one
+                _Planted(io.BytesIO(response["data"])).load()  # the defect
             raise
 
 

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from fixturegen.vector import patterned
-from harness.mp_targets import CHUNK_SIZE
+from harness.mp.targets import CHUNK_SIZE
 from wire.mp.records import KEY_RECORD, fields_of
 from wire.release import Release
 
