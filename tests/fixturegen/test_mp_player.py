@@ -234,8 +234,6 @@ def test_a_server_that_names_what_is_no_memory_is_a_difference(pool, step, name)
     found, _ = moved(pool, WRITE, READ)
     steps = [*found.steps[:3], *(one for one in found.steps if one.do == step.do)]
     script = MpTranscript(found.id, found.title, found.setting, steps)
-        found.id, found.title, found.setting, [*found.steps[:3], *(one for one in found.steps if one.do == step.do)]
-    )
     assert "impossible" in difference(script, [[b"\0", NOOP, pack({"shm_name": name})]])
 
 
