@@ -69,13 +69,10 @@ def outcome(release: Release, question: Question) -> str:
 def questions(releases: Iterable[Release]) -> list[Question]:
     """What can be asked."""
     nobody = f"lmconform-{secrets.token_hex(8)}"
-    found = []
-    for release in releases:
-        table = operation_table(release)
-        for operation in (table.named(name) for name in HARMLESS if name in table):
-            if all(type_ == Scalar("str") for type_ in operation.payloads):
-                found.append(Question(operation.number, (nobody,) * len(operation.payloads)))
-    return list(dict.fromkeys(found))
+    tables = [operation_table(release) for release in releases]
+    known = [table.named(name) for table in tables for name in HARMLESS if name in table]
+    plain = [operation for operation in known if all(type_ == Scalar("str") for type_ in operation.payloads)]
+    return list(dict.fromkeys(Question(operation.number, (nobody,) * len(operation.payloads)) for operation in plain))
 
 
 def may_be(release: Release, ask: Ask) -> bool:
@@ -86,7 +83,7 @@ def may_be(release: Release, ask: Ask) -> bool:
     while release in left:
         if all(outcome(one, noop) != HARM for one in left):
             return True
-        question = best(questions(every), left)
+        question = best(questions(every), left, release)
         if question is None:
             return False
         heard = kind_of(ask(question.frames))
@@ -94,14 +91,15 @@ def may_be(release: Release, ask: Ask) -> bool:
     return False
 
 
-def best(asked: Sequence[Question], left: set[Release]) -> Question | None:
-    """The question that tells most of the releases apart, of those that harm none of them."""
-    found: tuple[int, Question] | None = None
+def best(asked: Sequence[Question], left: set[Release], named: Release) -> Question | None:
+    """The question that tells most of the releases apart, of those that harm none; if possible one that the named one answers."""
+    found: tuple[tuple[bool, int], Question] | None = None
     for question in asked:
         outcomes = [outcome(release, question) for release in left]
         largest = max(outcomes.count(one) for one in set(outcomes))
-        if HARM not in outcomes and largest < len(left) and (found is None or largest < found[0]):
-            found = largest, question
+        rank = (outcome(named, question) == SILENCE, largest)
+        if HARM not in outcomes and largest < len(left) and (found is None or rank < found[0]):
+            found = rank, question
     return None if found is None else found[1]
 
 
