@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, Protocol
 
@@ -147,17 +147,24 @@ def mock_mp_server(release: Release, *, shared_memory: bool = True, mode: Mode =
 def answers_noop(release: Release, host: str, port: int) -> bool:
     """Whether the server at an address answers a NOOP in time; its health page says nothing about that."""
     table = operation_table(release)
+    reply = asked_once(host, port, encode_request(table, "NOOP", []))
+    try:
+        return reply is not None and decode_reply(table, "NOOP", reply) is not None
+    except WireError:
+        return False
+
+
+def asked_once(host: str, port: int, frames: Sequence[bytes]) -> list[bytes] | None:
+    """The frames of a reply behind its uid, over a connection of its own; None where none comes in time."""
     context = zmq.Context()
     socket = context.socket(zmq.DEALER)
     socket.linger = 0
     try:
         socket.connect(f"tcp://{host}:{port}")
-        socket.send_multipart([b"\x00", *encode_request(table, "NOOP", [])])
-        if not socket.poll(int(ANSWER_TIMEOUT * 1000)):
-            return False
-        return decode_reply(table, "NOOP", socket.recv_multipart()[1:]) is not None
-    except (zmq.ZMQError, WireError):
-        return False
+        socket.send_multipart([b"\x00", *frames])
+        return socket.recv_multipart()[1:] if socket.poll(int(ANSWER_TIMEOUT * 1000)) else None
+    except zmq.ZMQError:
+        return None
     finally:
         socket.close()
         context.term()
@@ -200,7 +207,9 @@ class LiveMpServers:
         if self.address is not None:
             host, port = self.address
             require_reachable(host)
-            if not answers_noop(release, host, port):
+            from harness.mp_approach import may_be
+
+            if not may_be(release, lambda frames: asked_once(host, port, frames)) or not answers_noop(release, host, port):
                 raise EnvironmentUnavailable(
                     f"the server at {host}:{port} does not answer NOOP as lmcache {release} does; "
                     "check the address and the release it runs"
