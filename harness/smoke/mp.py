@@ -192,4 +192,4 @@ def _seen_by(server: MpTarget) -> Iterator[None]:
 
 def _seen(server: MpTarget) -> str:
     seen = seen_last(server)["exchange"]
-    return f"the mock of the multiprocess server of release {server.release} at {server.host}:{server.port}: {seen}"
+    return f"the mock of the multiprocess server at {server.host}:{server.port}, release {server.release}: {seen}"
