@@ -165,8 +165,8 @@ def knows_no_lookup(release: Release, host: str, port: int) -> bool:
     """Whether a server that may be of another release answers, as this one does, that a made-up lookup found nothing.
 
     The number of NOOP is that of CLEAR in some other releases, which would empty the cache of whoever runs the server; that of
-    QUERY_PREFETCH_STATUS is END_SESSION there, or something with other payloads, in each from 0.3.14 on. Always true before 0.4.4, where a poll
-    names no request.
+    QUERY_PREFETCH_STATUS is END_SESSION there, or something with other payloads, in each from 0.3.14 on. Always true before
+    0.4.4, where a poll names no request.
     """
     return release < POLLED_BY_NAME or _answer(release, host, port, "QUERY_PREFETCH_STATUS", ["lmconform/nobody"]) == 0
 
