@@ -14,6 +14,7 @@ from fixturegen.errors import CaptureError, EnvironmentUnavailable
 from fixturegen.mp.launch import SHARED_MEMORY, Launch
 from harness import meeting
 from harness.failure import TargetUnavailable
+from harness.mp.approach import may_be
 from harness.targets import require_reachable
 from mockserver.mp import Mode, MpServer
 from mockserver.mp.faults import NO_MP_FAULTS, parse_mp_plan
@@ -207,11 +208,9 @@ class LiveMpServers:
         if self.address is not None:
             host, port = self.address
             require_reachable(host)
-            from harness.mp_approach import may_be
-
             if not may_be(release, lambda frames: asked_once(host, port, frames)) or not answers_noop(release, host, port):
                 raise EnvironmentUnavailable(
-                    f"the server at {host}:{port} does not answer NOOP as lmcache {release} does; "
+                    f"the server at {host}:{port} does not answer as lmcache {release} does; "
                     "check the address and the release it runs"
                 )
             return MpTarget(release, host, port)

@@ -3,8 +3,8 @@
 import pytest
 
 from harness.failure import TargetUnavailable
+from harness.mp.approach import HARM, OLDEST, SILENCE, Question, may_be, outcome
 from harness.mp.targets import LiveMpServers
-from harness.mp_approach import HARM, OLDEST, SILENCE, Question, may_be, outcome
 from mockserver.mp import MpServer
 from wire.mp.operations import FIRST_RELEASE, operation_table
 from wire.mp.values import pack, unpack
