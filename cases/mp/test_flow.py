@@ -63,10 +63,8 @@ def test_control(client: Subject, judge: Judge, mp_server: MpTarget, mp_table: O
     client.ok(op, connection=connection, **args)
     if op == "mp_chunk_size":
         return asked_for_the_chunk_size(judge, mp_server, mp_table)
-    prefix = "UNREGISTER_KV_CACHE_ENGINE_DRIVEN_CONTEXT"
-    if prefix not in mp_table:
-        prefix = "UNREGISTER_KV_CACHE_NON_GPU_CONTEXT"
-    name = prefix if op == "mp_unregister" else op.removeprefix("mp_").upper()
+    unregister = mp_table.name_of("UNREGISTER_KV_CACHE_ENGINE_DRIVEN_CONTEXT")
+    name = unregister if op == "mp_unregister" else op.removeprefix("mp_").upper()
     payloads = {
         "mp_clear": [args.get("force", False)],
         "mp_end_session": ["lmconform-ended"],
@@ -113,9 +111,7 @@ def test_register(client: Subject, judge: Judge, mp_server: MpTarget, mp_table: 
     """A registration has all that the release asks for, and is sent each time it is asked for."""
     connection = client.connect(mp_server)
     watch = Watch(judge, mp_server, mp_table)
-    name = "REGISTER_KV_CACHE_ENGINE_DRIVEN_CONTEXT"
-    if name not in mp_table:
-        name = "REGISTER_KV_CACHE_NON_GPU_CONTEXT"
+    name = mp_table.name_of("REGISTER_KV_CACHE_ENGINE_DRIVEN_CONTEXT")
     about = mp_keys.context(world_size=2)
     fields = {"instance_id": INSTANCE, **{name: value for name, value in about.items() if name != "dtype"}}
     # lmcache's own worker sends the tokens of a chunk here, and a server does without.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import Final
+from typing import BinaryIO, Final
 
 from fixturegen import leash
 from fixturegen.mp.server import SHARED_FOLDER
@@ -31,7 +31,7 @@ def read(name: str, offset: int, length: int) -> bytes:
     Raises:
         OSError: there is no such memory.
     """
-    with path_of(name).open("rb") as memory:
+    with _opened(name, os.O_RDONLY) as memory:
         memory.seek(offset)
         return memory.read(length)
 
@@ -42,12 +42,18 @@ def write(name: str, offset: int, data: bytes) -> None:
     Raises:
         OSError: there is no such memory, or it ends before the data does.
     """
-    with path_of(name).open("r+b") as memory:
+    with _opened(name, os.O_RDWR) as memory:
         size = memory.seek(0, os.SEEK_END)
         if offset + len(data) > size:
             raise OSError(f"shared memory {name} has {size} bytes and ends before {offset} + {len(data)}")
         memory.seek(offset)
         memory.write(data)
+
+
+def _opened(name: str, way: int) -> BinaryIO:
+    """The file behind a name, which must not lead elsewhere, nor wait for anybody."""
+    descriptor = os.open(path_of(name), way | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+    return os.fdopen(descriptor, "rb" if way == os.O_RDONLY else "r+b")
 
 
 class Segment:

@@ -108,7 +108,7 @@ class _Play:
                     raise CaptureError("this conversation restarts the server, and nothing here can do that")
                 self._abilities.restart()
             case _:
-                raise AssertionError(step.do)
+                raise CaptureError(f"no step {step.do!r:.40} is known; the corpus is of another lmconform")
 
     def receive(self, step: MpStep, patience: float) -> list[bytes] | None:
         """The frames of a reply, or None for silence; a poll asks until there is a result."""
@@ -215,27 +215,31 @@ def replay(
     with ExitStack() as stack:
         play = _Play(peer, abilities or Abilities(), stack)
         for index, step in enumerate(transcript.steps):
-            if step.do in ("receive", "poll"):
-                found = _compared(play, index, step, patience, silence)
-            elif step.do == "shm-read":
-                found = _equal(index, step.values["got"], play.read(step))
-            elif step.do == "contains":
-                found = _equal(index, step.values["got"], play.contained(step))
-            elif step.do == "status" and "got" in step.values:
-                counts = play.counted(step.values["got"])
-                found = None if counts is None else _equal(index, step.values["got"], counts)
-            else:
-                found = None
-                try:
-                    play.act(step)
-                except (KeyError, OSError) as error:
-                    found = Difference(index, step.to_json(), {"impossible": f"{type(error).__name__}: {error}"})
+            try:
+                found = _played(play, index, step, patience, silence)
+            except (KeyError, TypeError, ValueError, OSError) as error:  # what a reply said leads to no memory, or to no number
+                found = Difference(index, step.to_json(), {"impossible": f"{type(error).__name__}: {error}"})
             if found is not None:
                 return found
         for name in {step.connection for step in transcript.steps if step.connection is not None}:
             surplus = _surplus(play, transcript, name, silence)
             if surplus is not None:
                 return surplus
+    return None
+
+
+def _played(play: _Play, index: int, step: MpStep, patience: float, silence: float) -> Difference | None:
+    """One step of a replay; what was bound in it came from the server, and may be anything."""
+    if step.do in ("receive", "poll"):
+        return _compared(play, index, step, patience, silence)
+    if step.do == "shm-read":
+        return _equal(index, step.values["got"], play.read(step))
+    if step.do == "contains":
+        return _equal(index, step.values["got"], play.contained(step))
+    if step.do == "status" and "got" in step.values:
+        counts = play.counted(step.values["got"])
+        return None if counts is None else _equal(index, step.values["got"], counts)
+    play.act(step)
     return None
 
 

@@ -51,5 +51,5 @@ def _looked_at(release: Release, protocol: Protocol, corpus: Path | None) -> int
         typer.echo(f"{name}: {error}", err=True)
         return 1
     vectors = sum(len(entries) for entries in found.vectors.values())
-    typer.echo(f"{name}: {vectors} vectors and {len(found.transcripts)} transcripts, as captured")
+    typer.echo(f"{name}: {vectors} vectors and {len(found.transcripts) + len(found.mp_transcripts)} transcripts, as captured")
     return 0

@@ -15,8 +15,7 @@ from fixturegen.mp.launch import SHARED_MEMORY, Launch
 from harness import meeting
 from harness.failure import TargetUnavailable
 from harness.targets import require_reachable
-from mockserver.mp import MpServer
-from mockserver.mp.behaviour import Mode
+from mockserver.mp import Mode, MpServer
 from mockserver.mp.faults import NO_MP_FAULTS, parse_mp_plan
 from reports.mp_frames import message_text
 from wire.errors import WireError

@@ -290,10 +290,10 @@ class MessageThread:
             with self._holding:
                 self._held.append((exchange, identity, message))
         else:
+            with self._holding:  # before this reply leaves: its client may have asked for what is held next
+                held, self._held = self._held, []
             for copy in range(outgoing.copies):
                 self._queue(exchange, identity, message, last=copy == outgoing.copies - 1, delay=outgoing.delay)
-            with self._holding:
-                held, self._held = self._held, []
             for late in held:
                 self._queue(*late, last=True)
         if outgoing.after != "go on":

@@ -228,6 +228,38 @@ def test_memory_that_is_not_there_is_a_difference(pool):
     assert "impossible" in difference(found, [[b"\0", NOOP, pack({"shm_name": "/lmconform-gone"})]])
 
 
+@pytest.mark.parametrize("name", ["../../etc/passwd", "a\0b", "", 5, b"bytes"])
+@pytest.mark.parametrize("step", [WRITE, READ])
+def test_a_server_that_names_what_is_no_memory_is_a_difference(pool, step, name):
+    found, _ = moved(pool, WRITE, READ)
+    steps = [*found.steps[:3], *(one for one in found.steps if one.do == step.do)]
+    script = MpTranscript(found.id, found.title, found.setting, steps)
+    assert "impossible" in difference(script, [[b"\0", NOOP, pack({"shm_name": name})]])
+
+
+def test_a_link_in_the_place_of_memory_is_not_followed(pool, tmp_path):
+    found, _ = moved(pool, WRITE, READ)
+    secret = tmp_path / "secret"
+    secret.write_bytes(bytes(64))
+    link = memory.path_of(f"{pool.name}-link")
+    link.symlink_to(secret)
+    try:
+        assert "impossible" in difference(found, [[b"\0", NOOP, pack({"shm_name": link.name})]])
+    finally:
+        link.unlink()
+    assert secret.read_bytes() == bytes(64)
+
+
+def test_a_poll_for_what_no_reply_brought_is_a_difference():
+    poll = MpStep("poll", "a", {"frames": ["00", {"msgpack": {"bound": "job"}}], "got": {"frames": ["00", "08", "01"]}})
+    assert "impossible" in difference(talk(poll), [])
+
+
+def test_a_step_of_another_lmconform_is_named():
+    with pytest.raises(CaptureError, match="no step 'shout' is known"):
+        difference(talk(MpStep("shout", "a", {})), [])
+
+
 def test_a_name_that_leaves_the_folder_of_shared_memory_is_refused():
     for name in ("../etc/passwd", "/", ".hidden"):
         with pytest.raises(ValueError, match="is no name of shared memory"):

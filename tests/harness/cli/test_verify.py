@@ -15,6 +15,14 @@ def test_the_corpus_of_this_tree_is_untouched(command):
     assert len(ended.out.splitlines()) == len(captured_releases()) + len(captured_releases(protocol="mp"))
 
 
+def test_conversations_with_the_multiprocess_server_are_counted(command, corpus_copy):
+    lines = (corpus_copy / "0.5.6" / "mp" / "transcripts.jsonl").read_text().splitlines()
+    ended = command("verify", "--corpus", str(corpus_copy))
+    (found,) = [line for line in ended.out.splitlines() if line.startswith("0.5.6 mp:")]
+    assert len(lines) > 0
+    assert f" {len(lines)} transcripts" in found
+
+
 def test_an_edited_vector_of_the_multiprocess_protocol_is_named_with_its_line(command, corpus_copy):
     path = corpus_copy / "0.5.6" / "mp" / "mp_encode_reply.jsonl"
     lines = path.read_text().splitlines(keepends=True)

@@ -4,7 +4,8 @@ import pytest
 
 from harness.failure import TargetUnavailable
 from harness.mp.keys import MpKeys
-from harness.mp.targets import LiveMpServers, MpTarget, answers_noop, mock_mp_server, seen_last
+from harness.mp.targets import LiveMpServers, MpTarget, answers_noop, mock_mp_server, mp_mocks_made_by, seen_last
+from mockserver.mp import MpServer
 from wire.mp.records import KEY_RECORD, fields_of
 from wire.release import Release
 
@@ -40,6 +41,16 @@ def test_a_live_server_has_no_journal_takes_no_faults_and_is_not_ours_to_stop():
     for what in (lambda: target.journal, lambda: target.misbehave("die"), target.stop, target.restart, target.status):
         with pytest.raises(LookupError):
             what()
+
+
+def test_mocks_are_what_they_are_told_to_be():
+    class Other(MpServer):
+        pass
+
+    with mp_mocks_made_by(Other), mock_mp_server(RELEASE) as server:
+        assert isinstance(server.mock, Other)
+    with mock_mp_server(RELEASE) as server:
+        assert not isinstance(server.mock, Other)
 
 
 def test_a_release_without_shared_memory_gets_none():

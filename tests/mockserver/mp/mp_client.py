@@ -83,8 +83,7 @@ class MpClient:
 
     @property
     def register_name(self) -> str:
-        name = "REGISTER_KV_CACHE_ENGINE_DRIVEN_CONTEXT"
-        return name if name in self.server.table else "REGISTER_KV_CACHE_NON_GPU_CONTEXT"
+        return self.server.table.name_of("REGISTER_KV_CACHE_ENGINE_DRIVEN_CONTEXT")
 
     def store(self, key: dict[str, Any], chunks: Sequence[int], instance: int = INSTANCE) -> bool:
         """Store chunks that consist of one byte each."""
