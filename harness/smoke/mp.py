@@ -8,10 +8,10 @@ from functools import partial
 from typing import Any, Final
 
 from harness.client import MP_CONNECTED, MP_PURE, ClientHang, Error, Ok
-from harness.clients.contract import shorten
 from harness.mp.keys import MpKeys
-from harness.mp.targets import MpTarget, mock_mp_server
+from harness.mp.targets import MpTarget, mock_mp_server, seen_last
 from harness.smoke.asking import Asker, CheckFailed, NotApplicable, explanation, seen_by
+from harness.smoke.sketch import answer_shape
 from harness.smoke.sockets import SLACK, TIMEOUT
 from wire.mp.operations import FIRST_RELEASE, operation_table
 from wire.release import Release
@@ -28,6 +28,11 @@ _NEEDED: Final = {
 """The operation that a release must have for a step; those of the data path need PREPARE_STORE."""
 _DATA_PATH: Final = ("mp_register", "mp_store", "mp_retrieve")
 _CHUNKS: Final = 2
+_NOT_OK: Final = "%s is declared and its arguments make sense: answer ok"
+_UNANSWERED: Final = (
+    "a server gives no answer to what it cannot read: see below which operation of this release the mock took the message for, "
+    "and whether its number and its payloads are those of the release"
+)
 
 
 def declares_mp(operations: frozenset[str]) -> bool:
@@ -111,7 +116,11 @@ class _RoundTrip:
         if op == "mp_retrieve" and "mp_lookup" not in self.done:
             return
         self.done.append(op)
-        values = self._asker.expect_ok(op, self._arguments(op))
+        answer = self._asker.ask(op, self._arguments(op))
+        if not isinstance(answer, Ok):
+            timed_out = isinstance(answer, Error) and answer.kind == "timeout"
+            raise self._asker.wrong(answer, self._asker.line(ok=answer_shape(op)), _UNANSWERED if timed_out else _NOT_OK % op)
+        values = answer.values
         wanted = self._wanted(op)
         different = [name for name, value in wanted.items() if values[name] != value]
         if different:
@@ -134,7 +143,7 @@ class _RoundTrip:
 
     def _arguments(self, op: str) -> dict[str, Any]:
         if op == "connect":
-            return _connect(_CONNECTION, self._asker, self._server, self._asker.deadline)
+            return _connect(_CONNECTION, self._asker, self._server, self._asker.deadline / 2)
         instance = {"instance_id": self._keys.instance}
         more: dict[str, dict[str, Any]] = {
             "mp_ping": {"instance_id": None},
@@ -170,9 +179,5 @@ def _connect(name: str, asker: Asker, server: MpTarget, timeout: float) -> dict[
 
 
 def _seen(server: MpTarget) -> str:
-    begin = f"the mock of the multiprocess server at {server.host}:{server.port} saw"
-    last = server.journal.last_exchange()
-    if last is None:
-        return f"{begin} no message"
-    what = last.operation or "a message that is no request"
-    return f"{begin} last: {what}, {len(last.frames)} frames: {shorten([frame.hex() for frame in last.frames])}"
+    seen = seen_last(server)["exchange"]
+    return f"the mock of the multiprocess server at {server.host}:{server.port}, release {server.release}: {seen}"

@@ -2,6 +2,7 @@
 
 import pytest
 
+from harness.client import ClientError
 from harness.clients.inprocess import InProcessSession
 from harness.reference.lm import ReferenceClient
 from harness.reference.mp.client import ReferenceMpClient
@@ -51,3 +52,21 @@ def test_a_client_that_makes_an_answer_up_is_told():
     check = checks({"mp_noop": lambda *_, **__: {"text": "OK"}})["mp deadline"]
     assert check.failed
     assert "the server did not answer mp_noop, and the client did" in check.detail
+
+
+def test_a_request_that_the_server_left_unanswered_is_told_with_what_the_server_took_it_for():
+    allowed = []
+
+    def connect(self, **members):
+        allowed.append(members["timeout_ms"])
+        return ReferenceMpClient.connect(self, **members)
+
+    def noop(self, **members):
+        ReferenceMpClient.mp_chunk_size(self, **members)
+        raise ClientError("timeout", "no reply")
+
+    check = checks({"connect": connect, "mp_noop": noop}, only=("mp round trip",))["mp round trip"]
+    assert check.failed
+    assert "whether its number and its payloads are those of the release" in check.detail
+    assert "GET_CHUNK_SIZE (21), answered 21, 16" in check.detail
+    assert allowed == [5000], "a client that waits for its whole timeout must not look like one that hangs"

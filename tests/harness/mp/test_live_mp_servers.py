@@ -50,6 +50,7 @@ def environment(monkeypatch):
         return any(server.port == port and not server.dead for server in found.running)
 
     monkeypatch.setattr(targets, "answers_noop", answers)
+    monkeypatch.setattr(targets, "knows_no_lookup", answers)
     return found
 
 
@@ -97,5 +98,5 @@ def test_the_server_of_the_user_is_taken_as_it_is_and_must_answer(environment):
     environment.running.append(Started(7000))
     target = LiveMpServers(address=("127.0.0.1", 7000)).get(NEW)
     assert (target.port, target.live, environment.asked) == (7000, None, [])
-    with pytest.raises(TargetUnavailable, match=r"does not answer NOOP as lmcache 0\.5\.6 does"):
+    with pytest.raises(TargetUnavailable, match=r"does not answer as lmcache 0\.5\.6 does"):
         LiveMpServers(address=("127.0.0.1", 7001)).get(NEW)
