@@ -14,6 +14,7 @@ from fixturegen.errors import CaptureError, EnvironmentUnavailable
 from fixturegen.mp.launch import SHARED_MEMORY, Launch
 from harness import meeting
 from harness.failure import TargetUnavailable
+from harness.mp.approach import may_be
 from harness.targets import require_reachable
 from mockserver.mp import Mode, MpServer
 from mockserver.mp.faults import NO_MP_FAULTS, parse_mp_plan
@@ -21,14 +22,12 @@ from reports.mp_frames import message_text
 from wire.errors import WireError
 from wire.mp.frames import decode_reply, encode_request
 from wire.mp.operations import operation_table
-from wire.release import RangeTable, Release
+from wire.release import Release
 
 CHUNK_SIZE: Final = 16
 """Tokens of a chunk of every server that is started here."""
 ANSWER_TIMEOUT: Final = 2.0
 """Seconds that a live server may take for a NOOP."""
-
-POLLED_BY_NAME: Final = RangeTable("the poll of a lookup names a request", ("0.3.9.post1", False), ("0.4.4", True))
 
 
 class LiveMpServer(Protocol):
@@ -148,32 +147,24 @@ def mock_mp_server(release: Release, *, shared_memory: bool = True, mode: Mode =
 
 def answers_noop(release: Release, host: str, port: int) -> bool:
     """Whether the server at an address answers a NOOP in time; its health page says nothing about that."""
-    return _answer(release, host, port, "NOOP", []) is not None
-
-
-def knows_no_lookup(release: Release, host: str, port: int) -> bool:
-    """Whether a server that may be of another release answers, as this one does, that a made-up lookup found nothing.
-
-    The number of NOOP is that of CLEAR in some other releases, which would empty the cache of whoever runs the server; that of
-    QUERY_PREFETCH_STATUS is END_SESSION there, or something with other payloads, in each from 0.3.14 on. Always true where a
-    poll names no request.
-    """
-    return not POLLED_BY_NAME[release] or _answer(release, host, port, "QUERY_PREFETCH_STATUS", ["lmconform/nobody"]) == 0
-
-
-def _answer(release: Release, host: str, port: int, operation: str, payloads: Sequence[Any]) -> Any:
-    """The result of one request on a connection of its own; None where none comes in time, or one that is no such result."""
     table = operation_table(release)
+    reply = asked_once(host, port, encode_request(table, "NOOP", []))
+    try:
+        return reply is not None and decode_reply(table, "NOOP", reply) is not None
+    except WireError:
+        return False
+
+
+def asked_once(host: str, port: int, frames: Sequence[bytes]) -> list[bytes] | None:
+    """The frames of a reply behind its uid, over a connection of its own; None where none comes in time."""
     context = zmq.Context()
     socket = context.socket(zmq.DEALER)
     socket.linger = 0
     try:
         socket.connect(f"tcp://{host}:{port}")
-        socket.send_multipart([b"\x00", *encode_request(table, operation, payloads)])
-        if not socket.poll(int(ANSWER_TIMEOUT * 1000)):
-            return None
-        return decode_reply(table, operation, socket.recv_multipart()[1:])
-    except (zmq.ZMQError, WireError):
+        socket.send_multipart([b"\x00", *frames])
+        return socket.recv_multipart()[1:] if socket.poll(int(ANSWER_TIMEOUT * 1000)) else None
+    except zmq.ZMQError:
         return None
     finally:
         socket.close()
@@ -217,7 +208,7 @@ class LiveMpServers:
         if self.address is not None:
             host, port = self.address
             require_reachable(host)
-            if not (knows_no_lookup(release, host, port) and answers_noop(release, host, port)):
+            if not may_be(release, lambda frames: asked_once(host, port, frames)) or not answers_noop(release, host, port):
                 raise EnvironmentUnavailable(
                     f"the server at {host}:{port} does not answer as lmcache {release} does; "
                     "check the address and the release it runs"

@@ -50,7 +50,6 @@ def environment(monkeypatch):
         return any(server.port == port and not server.dead for server in found.running)
 
     monkeypatch.setattr(targets, "answers_noop", answers)
-    monkeypatch.setattr(targets, "knows_no_lookup", answers)
     return found
 
 
@@ -94,7 +93,8 @@ def test_a_server_that_does_not_start_is_unavailable_with_the_reason_and_not_tri
     assert environment.asked == []
 
 
-def test_the_server_of_the_user_is_taken_as_it_is_and_must_answer(environment):
+def test_the_server_of_the_user_is_taken_as_it_is_and_must_answer(environment, monkeypatch):
+    monkeypatch.setattr("harness.mp.targets.may_be", lambda *_: True)
     environment.running.append(Started(7000))
     target = LiveMpServers(address=("127.0.0.1", 7000)).get(NEW)
     assert (target.port, target.live, environment.asked) == (7000, None, [])
