@@ -94,7 +94,7 @@ def test_a_server_that_does_not_start_is_unavailable_with_the_reason_and_not_tri
 
 
 def test_the_server_of_the_user_is_taken_as_it_is_and_must_answer(environment, monkeypatch):
-    monkeypatch.setattr("harness.mp.targets.may_be", lambda *_: True)
+    monkeypatch.setattr(targets, "may_be", lambda *_: True)
     environment.running.append(Started(7000))
     target = LiveMpServers(address=("127.0.0.1", 7000)).get(NEW)
     assert (target.port, target.live, environment.asked) == (7000, None, [])
