@@ -464,3 +464,19 @@ class PayloadsInOneFrame(ReferenceMpClient):
     """Writes all payloads into one frame, as an array."""
 
     codec = _OneFrame()
+
+
+class _LastFrame(MpCodec):
+    def decode_reply(self, table: OperationTable, name: str, frames: Sequence[bytes]) -> Value:
+        return super().decode_reply(table, name, [*frames[:1], *frames[1:][-1:]])
+
+
+@mp_mutant(
+    "mp-last-frame-is-the-result",
+    stands_for="A reply taken from its end: right as long as nothing stands behind the result.",
+    found_by=("mp.replies.decode-more-frames",),
+)
+class LastFrame(ReferenceMpClient):
+    """Reads the last frame of a reply as its result."""
+
+    codec = _LastFrame()

@@ -128,6 +128,25 @@ class OneFreed(ReferenceMpClient):
     flow = _OneFreed()
 
 
+class _AnyRange(MpCodec):
+    def whole_chunks(self, key: Mapping[str, Any], chunk_size: int) -> Range:
+        start, end = key["start"], key["end"]
+        chunks = max(end - start, 0) // chunk_size
+        return Range(start, start + chunks * chunk_size, chunks)
+
+
+@mp_mutant(
+    "mp-any-range",
+    stands_for="A range that is believed: a server hashes a chunk that is not whole, or is silent.",
+    releases="0.3.14 and later",
+    found_by=("mp.flow.no-range*",),
+)
+class AnyRange(ReferenceMpClient):
+    """Does not ask whether a range is one of the tokens, and begins at a chunk."""
+
+    codec = _AnyRange()
+
+
 class _Uncut(MpCodec):
     def whole_chunks(self, key: Mapping[str, Any], chunk_size: int) -> Range:
         cut = super().whole_chunks(key, chunk_size)
