@@ -61,6 +61,11 @@ def command(
         _list_faults(*((FAULTS, PICKING) if protocol == "lm" else (MP_FAULTS, MP_PICKING)))
         return
     release = Release.parse(lmcache)
+    if protocol == "lm" and (chunk_size, pool_size, mode, shared_memory) != (16, DEFAULT_POOL_SIZE, "engine_driven", True):
+        raise UsageError(
+            "--chunk-size, --pool-size, --mode and --no-shared-memory are of the multiprocess server; leave them out, or add "
+            "--protocol mp"
+        )
     server = (
         _mp_server(release, fault or (), host, port, allow_remote, chunk_size, pool_size, mode, shared_memory)
         if protocol == "mp"
