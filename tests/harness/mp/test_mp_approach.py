@@ -29,6 +29,11 @@ def test_no_question_harms_a_server_of_any_release(named):
         assert not allowed or outcome(real, noop) != HARM
 
 
+def test_a_release_that_is_not_known_here_is_asked_as_the_one_before():
+    newer = Release.parse("0.5.99")
+    assert may_be(newer, lambda frames: RESULTS[outcome(newer, Question(unpack(frames[0]), tuple(map(unpack, frames[1:]))))])
+
+
 def test_what_can_harm_is_known():
     assert outcome(Release.parse("0.5.5"), Question(20)) == HARM  # CLEAR, which is NOOP in 0.4.7
     assert outcome(Release.parse("0.4.6"), Question(99)) == HARM  # the message thread ends
