@@ -14,7 +14,7 @@ from wire.mp.frames import decode_reply
 from wire.mp.operations import OperationTable
 from wire.release import Release, ReleaseRange
 
-FRAMES = ("MP-FRAME-001", "MP-REQ-001", "MP-REQ-002", "MP-REQ-007")
+FRAMES = ("MP-REQ-001", "MP-REQ-002", "MP-REQ-007", "MP-FRAME-001")
 KEYS = ("MP-REQ-003", "MP-KEY-001", "MP-KEY-002", "MP-KEY-003", "MP-KEY-004", "MP-KEY-006")
 INSTANCE = 77
 
