@@ -81,7 +81,7 @@ def test_a_case_is_executed_for_some_captured_release(found):
 
 
 def test_a_case_of_a_server_stands_among_the_servers(found):
-    assert (found.spec.judges == "server") == found.name.startswith(("cases.servers.", "cases.mp.test_transcripts."))
+    assert (found.spec.judges == "server") == found.name.startswith(("cases.servers.", "cases.mp.servers."))
 
 
 def test_a_requirement_is_cited_unless_it_is_untestable(requirement):

@@ -1,0 +1,1 @@
+"""Cases about multiprocess servers; no client takes part."""
