@@ -5,6 +5,7 @@ from __future__ import annotations
 import concurrent.futures
 import contextlib
 import json
+import threading
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
@@ -14,7 +15,7 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
-from fixturegen.capture import capture
+from fixturegen.capture import Progress, capture
 from fixturegen.corpus import captured_releases, corpus_root, load_corpus
 from fixturegen.environment import PinnedEnvironment, open_environment
 from fixturegen.errors import CaptureError, CorpusError, EnvironmentUnavailable
@@ -170,10 +171,16 @@ def _capture_each(
 ) -> list[Ended]:
     """Capture every release, each on its own."""
     console = Console(stderr=True, highlight=False)
+    ending = threading.Event()
+
+    def progress(text: str) -> None:
+        if ending.is_set():
+            raise CaptureError("interrupted")
+        console.print(text)
 
     def one(release: Release) -> Ended:
         try:
-            found = [_captured(release, name, environment, out, console) for name in protocol.of(release)]
+            found = [_captured(release, name, environment, out, progress) for name in protocol.of(release)]
         except (CaptureError, CorpusError, EnvironmentUnavailable) as error:
             if len(chosen) == 1 and form is Format.TEXT:
                 raise
@@ -184,16 +191,23 @@ def _capture_each(
         return Ended(release, found[0].folder, sum(one.vectors for one in found), sum(one.transcripts for one in found))
 
     with concurrent.futures.ThreadPoolExecutor(jobs) as pool:
-        return list(pool.map(one, chosen))
+        try:
+            return list(pool.map(one, chosen))
+        except KeyboardInterrupt:
+            ending.set()
+            console.print("interrupted: this ends with the step that runs; what the corpus had is as it was")
+            raise
 
 
-def _captured(release: Release, protocol: Protocol, environment: PinnedEnvironment, out: Path | None, console: Console) -> Ended:
+def _captured(
+    release: Release, protocol: Protocol, environment: PinnedEnvironment, out: Path | None, progress: Progress
+) -> Ended:
     """Capture one protocol of a release, and count what came."""
     if protocol == "lm":
-        folder = capture(release, environment, root=out, progress=console.print)
+        folder = capture(release, environment, root=out, progress=progress)
         corpus = load_corpus(release, out or corpus_root())
     else:
-        folder = capture_mp(release, environment, root=out, progress=console.print)
+        folder = capture_mp(release, environment, root=out, progress=progress)
         corpus = load_corpus(release, out or corpus_root(), protocol="mp")
     return Ended(
         release,

@@ -77,13 +77,13 @@ def questions(releases: Iterable[Release]) -> list[Question]:
 
 def may_be(release: Release, ask: Ask) -> bool:
     """Whether NOOP of the release may be sent to a server, because it does no harm to any release that the server can be."""
-    every = [found for text in KNOWN_RELEASES if (found := Release.parse(text)) >= OLDEST or found == release]
+    every = {release, *(found for text in KNOWN_RELEASES if (found := Release.parse(text)) >= OLDEST)}
     left = set(every)
     noop = Question(operation_table(release).named("NOOP").number)
     while release in left:
         if all(outcome(one, noop) != HARM for one in left):
             return True
-        question = best(questions(every), left, release)
+        question = best(questions(sorted(every)), left, release)
         if question is None:
             return False
         heard = kind_of(ask(question.frames))

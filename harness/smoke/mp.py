@@ -229,13 +229,6 @@ class _RoundTrip:
         return table.get(op, {})
 
 
-def _hexadecimal(value: Any) -> Any:
-    """A value with its bytes as a line has them."""
-    if isinstance(value, list):
-        return [_hexadecimal(element) for element in value]
-    return {"hex": value.hex()} if isinstance(value, bytes) else value
-
-
 def _connect(name: str, asker: Asker, server: MpTarget, timeout: float) -> dict[str, Any]:
     about = {"protocol": "mp", "host": server.host, "port": server.port, "release": asker.release}
     return {"connection": name, **about, "timeout_ms": round(timeout * 1000)}

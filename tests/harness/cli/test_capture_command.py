@@ -1,6 +1,8 @@
 """``lmconform capture``: which releases are captured, and what becomes of one that fails."""
 
 import json
+import threading
+import time
 from types import SimpleNamespace
 
 import pytest
@@ -192,3 +194,26 @@ def test_all_goes_on_with_releases_of_which_one_wire_is_captured(command, wires,
     monkeypatch.setattr(capture_command, "captured_mp_releases", lambda _: [])
     command("capture", "all", "--protocol", "mp", "--out", "corpus", "--jobs", "1")
     assert wires == [("0.5.4", "mp"), ("0.5.5", "mp"), ("0.5.6", "mp")]
+
+
+def test_an_interrupted_capture_of_many_ends_with_the_steps_that_run(command, captured, monkeypatch, tmp_path):
+    running, ends = threading.Event(), []
+
+    def fake(release, environment, *, root, progress):
+        if str(release) == "0.5.4":
+            running.wait(10)
+            raise KeyboardInterrupt
+        for number in range(500):
+            running.set()
+            try:
+                progress(f"step {number}")
+            except CaptureError as error:
+                ends.append(str(error))
+                raise
+            time.sleep(0.01)
+        ends.append("whole")
+        return tmp_path
+
+    monkeypatch.setattr(capture_command, "capture", fake)
+    command("capture", "0.5.4", "0.5.5", "--protocol", "lm", "--jobs", "2", "--out", str(tmp_path))
+    assert ends == ["interrupted"]

@@ -131,3 +131,9 @@ def test_it_lists_the_faults_of_the_multiprocess_server(command):
     assert ended.code == 0
     for name in ("late-reply:seconds=...", "slots-outside[:by=1]", "die[:reply=false]"):
         assert f"\n{name}" in f"\n{ended.out}"
+
+
+def test_options_of_the_multiprocess_server_are_refused_for_the_other(command):
+    ended = command("serve", "--pool-size", "8192")
+    assert ended.code == 2
+    assert "--protocol mp" in ended.err

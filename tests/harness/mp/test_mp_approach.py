@@ -29,6 +29,11 @@ def test_no_question_harms_a_server_of_any_release(named):
         assert not allowed or outcome(real, noop) != HARM
 
 
+def test_a_release_that_is_not_known_here_is_asked_as_the_one_before():
+    newer = Release.parse("0.5.99")
+    assert may_be(newer, lambda frames: RESULTS[outcome(newer, Question(unpack(frames[0]), tuple(map(unpack, frames[1:]))))])
+
+
 def test_what_can_harm_is_known():
     assert outcome(Release.parse("0.5.5"), Question(20)) == HARM  # CLEAR, which is NOOP in 0.4.7
     assert outcome(Release.parse("0.4.6"), Question(99)) == HARM  # the message thread ends
@@ -40,7 +45,7 @@ def test_what_can_harm_is_known():
 def test_a_wrong_release_neither_clears_nor_ends_the_server(named, real, monkeypatch):
     monkeypatch.setattr("harness.mp.targets.ANSWER_TIMEOUT", 0.2)
     with MpServer(real) as server:
-        with pytest.raises(TargetUnavailable, match=f"does not answer NOOP as lmcache {named} does"):
+        with pytest.raises(TargetUnavailable, match=f"does not answer as lmcache {named} does"):
             LiveMpServers(address=server.address).get(Release.parse(named))
         assert server.journal.death == ""
         assert server.journal.exchanges("CLEAR") == []
