@@ -1,11 +1,12 @@
 """Captures as cases use them: vectors, transcripts, their bytes, and the replay of a conversation."""
 
 from fixturegen.corpus import Corpus
+from fixturegen.mp.transcript import MpTranscript
 from fixturegen.player import Difference, Goodbye
 from fixturegen.player import replay as play_again
 from fixturegen.vector import MASKED, Transcript, Vector, patterned, raw
 
-__all__ = ["MASKED", "Corpus", "Transcript", "Vector", "patterned", "raw", "replay"]
+__all__ = ["MASKED", "Corpus", "MpTranscript", "Transcript", "Vector", "patterned", "raw", "replay"]
 
 _HEALTH = "lm.server.health"
 

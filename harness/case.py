@@ -192,7 +192,7 @@ def transcripts(release: Release) -> list[Variant]:
 def mp_transcripts(release: Release) -> list[Variant]:
     """Variants: the conversations captured from the real multiprocess server."""
     corpus = corpus_of(release, "mp")
-    return [Variant(transcript.id, transcript) for transcript in corpus.transcripts] if corpus is not None else []
+    return [Variant(transcript.id, transcript) for transcript in corpus.mp_transcripts] if corpus is not None else []
 
 
 def parameters(*values: Any, name: Callable[[Any], str] = str) -> Variants:

@@ -11,11 +11,11 @@ from fixturegen.corpus import Corpus, load_corpus
 from harness.case import CaseSpec, Cell, spec_of, topic_of
 from harness.examples import Examples
 from harness.judge import Judge
-from harness.mp_keys import MpKeys
-from harness.mp_targets import MpTarget, mock_mp_server
+from harness.mp.keys import MpKeys
+from harness.mp.real_wrappers import RealWrappers
+from harness.mp.targets import MpTarget, mock_mp_server
 from harness.plugin import matrix_of
 from harness.protocols import protocol_of
-from harness.real_wrappers import RealWrappers
 from harness.subject import Subject, require
 from harness.targets import Server, mock_server
 from harness.values import Keys

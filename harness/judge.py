@@ -9,6 +9,7 @@ from functools import partial
 from typing import Any, Final, NoReturn
 
 from fixturegen.corpus import Corpus
+from fixturegen.mp.transcript import MpTranscript
 from fixturegen.vector import Transcript, Vector
 from harness.case import CaseSpec
 from harness.client import Answer, Error, Miss, Ok, Unsupported
@@ -66,7 +67,7 @@ class Judge:
         *,
         what: str,
         describe: Describe | None = None,
-        source: Vector | Transcript | str | None = None,
+        source: Vector | Transcript | MpTranscript | str | None = None,
         cite: str | None = None,
     ) -> None:
         """Two frames or payloads are equal."""
@@ -87,7 +88,7 @@ class Judge:
         got: Sequence[bytes],
         *,
         what: str,
-        source: Vector | Transcript | str | None = None,
+        source: Vector | Transcript | MpTranscript | str | None = None,
         cite: str | None = None,
     ) -> None:
         """Two messages of the multiprocess server are equal, frame by frame; both behind their uid."""
@@ -227,7 +228,7 @@ class Judge:
         summary: str,
         *,
         cite: str | None = None,
-        source: Vector | Transcript | str | None = None,
+        source: Vector | Transcript | MpTranscript | str | None = None,
         kind: type[CaseFailure] = CaseFailure,
         **members: Any,
     ) -> NoReturn:
@@ -243,7 +244,7 @@ class Judge:
         wanted = _REQUIREMENT_OF_FIELD.get(next(iter(fields))) if len(fields) == 1 else None
         return wanted if any(requirement.id == wanted for requirement in self.cited) else None
 
-    def _provenance(self, source: Vector | Transcript | str | None) -> str | None:
+    def _provenance(self, source: Vector | Transcript | MpTranscript | str | None) -> str | None:
         if source is None or isinstance(source, str):
             return source
         return self._corpus.provenance(source) if self._corpus is not None else source.id

@@ -28,7 +28,7 @@ from harness.expectations.book import Book
 from harness.expectations.file import read_expectations
 from harness.expectations.universe import pattern_exists
 from harness.judge import Judge, explained
-from harness.mp_targets import LiveMpServers
+from harness.mp.targets import LiveMpServers
 from harness.patience import START, Patience
 from harness.patterns import matches
 from harness.plugin import CLIENT_START, DEADLINE, EXAMPLES, SEED, option

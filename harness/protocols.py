@@ -42,6 +42,14 @@ def parse_protocol(text: str) -> str:
     return text
 
 
+def no_case(lmcache: Sequence[Release], protocols: Sequence[Protocol], otherwise: str) -> str:
+    """Why a selection is empty, and what to do: releases before the first one with the wire have no case of it."""
+    if list(protocols) == ["mp"] and all(release < FIRST_RELEASE for release in lmcache):
+        asked = ", ".join(map(str, lmcache))
+        return f"lmcache {asked} has no multiprocess server, so there is no case of it; the oldest with one is {FIRST_RELEASE}"
+    return f"no case matches; {otherwise}"
+
+
 def named(choice: str) -> Sequence[Protocol]:
     """The wires that a choice names, without looking at a client."""
     return [protocol for protocol in PROTOCOLS if choice in {protocol, BOTH, DECLARED}]

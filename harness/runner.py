@@ -28,9 +28,9 @@ from harness.collectors import collectors
 from harness.executions import case_id, cell_of
 from harness.expectations.file import ExpectationsFile, read_expectations
 from harness.expectations.write import require_free, write_expectations
-from harness.mp_targets import LiveMpServers
+from harness.mp.targets import LiveMpServers
 from harness.plugin import CLIENT_START, DEADLINE, SEED
-from harness.protocols import BOTH, DECLARED, Protocol, as_choice, declared, named, parse_protocol
+from harness.protocols import BOTH, DECLARED, Protocol, as_choice, declared, named, no_case, parse_protocol
 from harness.requirements import load_requirements
 from harness.sharding import parse_shard
 from harness.targets import LiveServers
@@ -212,7 +212,8 @@ def _judge(options: RunOptions, budget: Budget, known: ExpectationsFile | None, 
                 console.print(line, markup=False, highlight=False)
             return ExitCode.UNDECIDED
         if status == pytest.ExitCode.NO_TESTS_COLLECTED and collectors.results != path:  # a shard may have no case
-            raise UsageError("no case matches; 'lmconform list --ids' shows what there is")
+            releases = parse_releases(options.lmcache)
+            raise UsageError(no_case(releases, protocols, "'lmconform list --ids' shows what there is"))
         if collectors.results != path:
             console.print("the run ended before its first case; nothing is claimed about the client")
             return ExitCode.UNDECIDED
@@ -346,7 +347,7 @@ def collect_cases(*, lmcache: str, target: str, only: Sequence[str], protocol: s
     if collected.errors:
         raise BrokenCases("\n".join(collected.errors))
     if not collected.found:
-        raise UsageError("no case matches; leave out --only to see what there is")
+        raise UsageError(no_case(parse_releases(lmcache), named(protocol), "leave out --only to see what there is"))
     return collected.found
 
 

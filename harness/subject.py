@@ -13,7 +13,7 @@ from harness.case import CaseSpec, Cell
 from harness.client import ALWAYS, CONCURRENT, MP_PURE, PURE, Answer, Budget, Call, ClientFailure, Error, Ok, Session
 from harness.failure import CaseEnded, UnsupportedByClient
 from harness.judge import Judge, in_words
-from harness.mp_targets import MpTarget, seen_last
+from harness.mp.targets import MpTarget, seen_last
 from harness.targets import Server
 
 DEFAULT_TIMEOUT_MS: Final = 5000

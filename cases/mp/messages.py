@@ -21,11 +21,6 @@ def raw_frames(frames: Sequence[Mapping[str, str]]) -> list[bytes]:
     return [bytes.fromhex(frame["hex"]) for frame in frames]
 
 
-def json_frames(frames: Sequence[bytes]) -> list[dict[str, str]]:
-    """The inverse of :func:`raw_frames`."""
-    return [{"hex": frame.hex()} for frame in frames]
-
-
 def meant_as_written(vector: Vector) -> bool:
     """Vectors of a request whose numbers and booleans are of the type that the operation takes.
 

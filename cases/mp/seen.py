@@ -9,10 +9,10 @@ from typing import Any, Final
 from cases.mp.messages import request_in_words
 from cases.mp.workers import CHUNK, Request
 from harness.judge import Judge
-from harness.mp_journal import Exchange
-from harness.mp_targets import MpTarget
+from harness.mp.journal import Exchange
+from harness.mp.targets import MpTarget
 from wire.mp.operations import OperationTable
-from wire.mp.records import KEY_RECORD, fields_of
+from wire.mp.records import key_record
 from wire.mp.values import pack
 
 ANY: Final = object()
@@ -101,7 +101,7 @@ def record(table: OperationTable, wanted: Request, rank: int | None) -> dict[str
         "request_configs": None,
         "num_kv_readers": wanted.readers,
     }
-    return {field.name: members[field.name] for field in fields_of(table.release, KEY_RECORD[table.release])}
+    return key_record(table.release, members)
 
 
 def _cite(expected: Mapping[str, Any], got: Mapping[str, Any]) -> str:

@@ -5,8 +5,8 @@ from cases.mp.workers import CHUNK, contents, request, some_tokens, worker
 from harness.case import MOCK, SERVERS, case, parameters
 from harness.client import CONCURRENT, Answer, Call, Error, Ok
 from harness.judge import Judge, in_words
-from harness.mp_keys import MpKeys
-from harness.mp_targets import MpTarget
+from harness.mp.keys import MpKeys
+from harness.mp.targets import MpTarget
 from harness.subject import Subject
 
 FIRST = "0.3.9.post1 and later"

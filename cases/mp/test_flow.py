@@ -6,9 +6,9 @@ from cases.mp.seen import ANY, POLLS, Wanted, Watch, record
 from cases.mp.workers import CHUNK, contents, request, some_tokens, worker
 from harness.case import MOCK, SERVERS, Variant, Variants, case, parameters
 from harness.judge import Judge
-from harness.mp_journal import Exchange
-from harness.mp_keys import MpKeys
-from harness.mp_targets import MpTarget
+from harness.mp.journal import Exchange
+from harness.mp.keys import MpKeys
+from harness.mp.targets import MpTarget
 from harness.subject import Subject
 from wire.mp.frames import decode_reply
 from wire.mp.operations import OperationTable
@@ -63,10 +63,8 @@ def test_control(client: Subject, judge: Judge, mp_server: MpTarget, mp_table: O
     client.ok(op, connection=connection, **args)
     if op == "mp_chunk_size":
         return asked_for_the_chunk_size(judge, mp_server, mp_table)
-    prefix = "UNREGISTER_KV_CACHE_ENGINE_DRIVEN_CONTEXT"
-    if prefix not in mp_table:
-        prefix = "UNREGISTER_KV_CACHE_NON_GPU_CONTEXT"
-    name = prefix if op == "mp_unregister" else op.removeprefix("mp_").upper()
+    unregister = mp_table.name_of("UNREGISTER_KV_CACHE_ENGINE_DRIVEN_CONTEXT")
+    name = unregister if op == "mp_unregister" else op.removeprefix("mp_").upper()
     payloads = {
         "mp_clear": [args.get("force", False)],
         "mp_end_session": ["lmconform-ended"],
@@ -113,9 +111,7 @@ def test_register(client: Subject, judge: Judge, mp_server: MpTarget, mp_table: 
     """A registration has all that the release asks for, and is sent each time it is asked for."""
     connection = client.connect(mp_server)
     watch = Watch(judge, mp_server, mp_table)
-    name = "REGISTER_KV_CACHE_ENGINE_DRIVEN_CONTEXT"
-    if name not in mp_table:
-        name = "REGISTER_KV_CACHE_NON_GPU_CONTEXT"
+    name = mp_table.name_of("REGISTER_KV_CACHE_ENGINE_DRIVEN_CONTEXT")
     about = mp_keys.context(world_size=2)
     fields = {"instance_id": INSTANCE, **{name: value for name, value in about.items() if name != "dtype"}}
     # lmcache's own worker sends the tokens of a chunk here, and a server does without.
@@ -229,6 +225,32 @@ def test_forbidden_salt(
     answer = client.call("mp_lookup", connection=connection, key=request(mp_keys, some_tokens(1), salt=vector).key(), tp_size=1)
     judge.not_ok("mp_lookup", answer, because="no server accepts this salt", kinds=("refused",))
     judge.holds(not watch.requests(), "a request went out with a salt that no server accepts", cite="MP-KEY-005")
+
+
+@case(
+    "MP-KEY-010",
+    targets=MOCK,
+    needs=("connect", "mp_lookup"),
+    releases="0.3.14 and later",
+    variants=parameters(
+        (0, 3 * CHUNK),
+        (0, 2 * CHUNK + 1),
+        (2 * CHUNK, CHUNK),
+        (CHUNK // 2, 2 * CHUNK),
+        name=lambda part: f"{part[0]}-to-{part[1]}",
+    ),
+)
+def test_no_range(
+    client: Subject, judge: Judge, mp_server: MpTarget, mp_table: OperationTable, mp_keys: MpKeys, vector: tuple[int, int]
+) -> None:
+    """A range that is none of the tokens, or does not begin with a chunk, is refused by the client, and nothing is sent."""
+    connection = client.connect(mp_server)
+    watch = Watch(judge, mp_server, mp_table)
+    key = request(mp_keys, some_tokens(2)).part(*vector).key()
+    answer = client.call("mp_lookup", connection=connection, key=key, tp_size=1)
+    because = f"{vector[0]} to {vector[1]} is no range of whole chunks of {2 * CHUNK} tokens"
+    judge.not_ok("mp_lookup", answer, because=because, kinds=("refused",), cite="MP-KEY-010")
+    judge.holds(not watch.requests(), "a request went out with a range that is none", cite="MP-KEY-010")
 
 
 @case("MP-FRAME-002", targets=MOCK, needs=("connect", "mp_noop"), releases="0.3.9.post1 and later")

@@ -8,8 +8,8 @@ from cases.mp.test_roundtrip import DATA, TRANSFER
 from cases.mp.workers import CHUNK, contents, request, some_tokens, worker
 from harness.case import SERVERS, case, parameters
 from harness.judge import Judge
-from harness.mp_keys import MpKeys
-from harness.mp_targets import MpTarget
+from harness.mp.keys import MpKeys
+from harness.mp.targets import MpTarget
 from harness.subject import Subject
 
 

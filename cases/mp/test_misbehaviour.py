@@ -10,8 +10,8 @@ from cases.mp.workers import CHUNK, Worker, contents, request, some_tokens, work
 from harness.case import MOCK, case, parameters
 from harness.client import CONCURRENT, Answer, Call, Error, Miss, Ok
 from harness.judge import Judge, in_words
-from harness.mp_keys import MpKeys
-from harness.mp_targets import MpTarget
+from harness.mp.keys import MpKeys
+from harness.mp.targets import MpTarget
 from harness.subject import Subject
 
 CONTROL = ("connect", "mp_noop", "mp_chunk_size")
@@ -19,16 +19,19 @@ FROM_CHUNK_SIZE = "0.3.10 and later"
 SHARED = "0.4.7 and later"
 LATE = 0.7
 """Seconds that a reply comes late; the client waits for less."""
+OTHER_TEXT = "another text"
+"""What NOOP is answered with where two of its replies must be told apart."""
 
 
-@case("MP-REPLY-002", "MP-CONN-002", targets=MOCK, needs=CONTROL, releases=FROM_CHUNK_SIZE)
+@case("MP-REPLY-002", "MP-CONN-002", targets=MOCK, needs=("connect", "mp_noop"), releases=FIRST)
 def test_late_reply(client: Subject, judge: Judge, mp_server: MpTarget) -> None:
-    """A reply that comes after its request was given up is not the answer to a later one of another kind."""
+    """A reply that comes after its request was given up is not the answer to the next one of the same operation."""
     connection = client.connect(mp_server, timeout_ms=STALL_MS)
-    mp_server.misbehave(f"late-reply:seconds={LATE},operation=NOOP,nth=1", "late-reply:seconds=0.2,operation=GET_CHUNK_SIZE")
+    mp_server.misbehave(
+        f"late-reply:seconds={LATE},operation=NOOP,nth=1", f"late-reply:seconds={LATE / 2},operation=NOOP,nth=2", other_text(2)
+    )
     timed_out(client, judge, connection)
-    for _ in range(3):
-        right_or_error(judge, client.call("mp_chunk_size", connection=connection), "chunk_size", CHUNK)
+    right_or_error(judge, client.call("mp_noop", connection=connection), "text", OTHER_TEXT)
     in_order(client, judge, mp_server, connection)
 
 
@@ -72,13 +75,13 @@ def test_swapped_hits(client: Subject, judge: Judge, mp_server: MpTarget, mp_key
     judge.same_value([1, 3, 2], [answer["hits"] for answer in client.ok_all(calls)], what="the hits", cite="MP-REPLY-001")
 
 
-@case("MP-REPLY-002", targets=MOCK, needs=CONTROL, releases=FROM_CHUNK_SIZE)
+@case("MP-REPLY-002", targets=MOCK, needs=("connect", "mp_noop"), releases=FIRST)
 def test_duplicated_reply(client: Subject, judge: Judge, mp_server: MpTarget) -> None:
-    """The second copy of a reply is not the answer to the next request."""
+    """The second copy of a reply is not the answer to the next request of the same operation."""
     connection = client.connect(mp_server, timeout_ms=STALL_MS)
-    mp_server.misbehave("duplicate-reply:operation=NOOP,copies=3")
+    mp_server.misbehave("duplicate-reply:operation=NOOP,copies=3,nth=1", other_text(2))
     client.ok("mp_noop", connection=connection)
-    right_or_error(judge, client.call("mp_chunk_size", connection=connection), "chunk_size", CHUNK)
+    right_or_error(judge, client.call("mp_noop", connection=connection), "text", OTHER_TEXT)
     in_order(client, judge, mp_server, connection)
 
 
@@ -119,7 +122,7 @@ def test_broken_reply(client: Subject, judge: Judge, mp_server: MpTarget, vector
     in_order(client, judge, mp_server, connection)
 
 
-@case("MP-REPLY-003", "MP-CONN-002", targets=MOCK, needs=CONTROL, releases=FROM_CHUNK_SIZE, variants=parameters(1, 3))
+@case("MP-REPLY-007", "MP-CONN-002", targets=MOCK, needs=CONTROL, releases=FROM_CHUNK_SIZE, variants=parameters(1, 3))
 def test_extra_frames(client: Subject, judge: Judge, mp_server: MpTarget, vector: int) -> None:
     """Frames behind the result are passed over or make the reply an error; they are neither the result nor the next reply."""
     connection = client.connect(mp_server, timeout_ms=STALL_MS)
@@ -283,6 +286,11 @@ def polls(server: MpTarget) -> list[str]:
 def reply(server: MpTarget, operation: str, result: Any) -> None:
     """Let the mock answer the next request of an operation with this result."""
     server.misbehave(f"garbage-result:bytes={msgspec.msgpack.encode(result).hex()},operation={operation},nth=1")
+
+
+def other_text(nth: int) -> str:
+    """The fault that answers one NOOP with another text than the server's own."""
+    return f"garbage-result:bytes={msgspec.msgpack.encode(OTHER_TEXT).hex()},operation=NOOP,nth={nth}"
 
 
 def last_slot(server: MpTarget, operation: str = "PREPARE_RETRIEVE") -> dict[str, Any]:

@@ -11,11 +11,11 @@ from cases.mp.workers import CHUNK, contents, knows_too, request, worker
 from harness.case import MOCK, case
 from harness.examples import Examples
 from harness.judge import Judge
-from harness.mp_keys import MpKeys
-from harness.mp_targets import MpTarget
+from harness.mp.keys import MpKeys
+from harness.mp.targets import MpTarget
 from harness.subject import Subject
 from wire.mp.operations import OperationTable
-from wire.mp.records import KEY_RECORD, fields_of
+from wire.mp.records import key_record
 from wire.mp.values import pack, to_json
 from wire.release import Release
 
@@ -121,4 +121,4 @@ def records(release: Release) -> st.SearchStrategy[dict[str, Any]]:
         "request_configs": st.none() | st.dictionaries(st.text(max_size=5), st.integers(0, 9), max_size=3),
         "num_kv_readers": numbers,
     }
-    return st.fixed_dictionaries({field.name: members[field.name] for field in fields_of(release, KEY_RECORD[release])})
+    return st.fixed_dictionaries(key_record(release, members))

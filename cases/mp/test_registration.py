@@ -8,7 +8,7 @@ import msgspec
 from harness.captures import Corpus, Vector
 from harness.case import answered, case
 from harness.judge import Judge
-from harness.real_wrappers import RealWrappers
+from harness.mp.real_wrappers import RealWrappers
 from harness.subject import Subject
 from wire.mp.values import to_json
 from wire.release import Release

@@ -3,8 +3,8 @@
 from cases.mp.workers import CHUNK, Request, Worker, contents, knows_too, request, some_tokens, worker
 from harness.case import SERVERS, case, parameters
 from harness.judge import Judge
-from harness.mp_keys import MpKeys
-from harness.mp_targets import MpTarget
+from harness.mp.keys import MpKeys
+from harness.mp.targets import MpTarget
 from harness.subject import Subject
 
 DATA = ("connect", "mp_register", "mp_store", "mp_lookup", "mp_retrieve", "mp_free_locks")

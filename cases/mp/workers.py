@@ -11,8 +11,8 @@ from typing import Any, Final
 from harness.captures import patterned
 from harness.client import Answer
 from harness.judge import Judge
-from harness.mp_keys import MpKeys
-from harness.mp_targets import CHUNK_SIZE, MpTarget
+from harness.mp.keys import MpKeys
+from harness.mp.targets import CHUNK_SIZE, MpTarget
 from harness.subject import DEFAULT_TIMEOUT_MS, Subject
 
 CHUNK: Final = CHUNK_SIZE
@@ -145,7 +145,8 @@ class Worker:
         return {"connection": self.connection, "instance_id": self.instance, "key": wanted.key(self.rank)}
 
     def _shared(self, wanted: Request, tp_size: int | None) -> dict[str, Any]:
-        return {"connection": self.connection, "key": wanted.key(), "tp_size": tp_size or wanted.world_size}
+        # The worker's own rank, which a client must not send: a lookup is for all ranks.
+        return {"connection": self.connection, "key": wanted.key(self.rank), "tp_size": tp_size or wanted.world_size}
 
 
 def worker(

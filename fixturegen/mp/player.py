@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from typing import Final, Protocol
@@ -336,8 +336,3 @@ def _words(outcome: Json) -> str:
 
 def _frame_words(frame: Json) -> str:
     return (frame or "(empty)") if isinstance(frame, str) else str(frame)
-
-
-def played_settings(transcripts: Sequence[MpTranscript]) -> list[str]:
-    """The settings that conversations need, each once, in the order of their first use."""
-    return list(dict.fromkeys(transcript.setting for transcript in transcripts))

@@ -12,7 +12,7 @@ from fixturegen.mp.transcript import MpStep, MpTranscript, Setting, StepKind
 from fixturegen.vector import Json, patterned
 from wire.mp.frames import encode_request
 from wire.mp.operations import OperationTable, operation_table
-from wire.mp.records import KEY_RECORD, fields_of
+from wire.mp.records import key_record
 from wire.mp.types import Scalar
 from wire.mp.values import Value, pack
 from wire.release import RangeTable, Release
@@ -79,11 +79,10 @@ class Key:
             "request_configs": None,
             "num_kv_readers": self.readers,
         }
-        fields = fields_of(release, KEY_RECORD[release])
-        if not any(field.name == "token_ids" for field in fields):
-            values["chunk_hash"] = bytes(range(32))
-            values["worker_id"] = self.worker or 0
-        return {field.name: values[field.name] for field in fields}
+        record = key_record(release, values)
+        if "token_ids" in record:
+            return record
+        return {**record, "chunk_hash": bytes(range(32)), "worker_id": self.worker or 0}
 
 
 def counts_lookups(release: Release) -> bool:

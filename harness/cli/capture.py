@@ -16,12 +16,12 @@ import typer
 from rich.console import Console
 
 from fixturegen.capture import Progress, capture
-from fixturegen.capture_mp import capture_mp
 from fixturegen.corpus import captured_releases, corpus_root, load_corpus
 from fixturegen.environment import PinnedEnvironment, open_environment
 from fixturegen.errors import CaptureError, CorpusError, EnvironmentUnavailable
 from fixturegen.index import missing_releases, offered_releases, write_index
 from fixturegen.manifest import Protocol
+from fixturegen.mp.capture import capture_mp
 from harness.cli import options
 from harness.cli.numbers import whole
 from harness.machine import at_once

@@ -18,14 +18,23 @@ from mockserver.lm import LmServer
 from mockserver.mp import MODES, Mode, MpServer
 from mockserver.mp.faults import MP_FAULTS, MP_PICKING, parse_mp_plan
 from mockserver.mp.pool import DEFAULT_POOL_SIZE
-from wire.mp.operations import FIRST_RELEASE
+from wire.mp.operations import FIRST_RELEASE, operation_table
 from wire.release import KNOWN_RELEASES, Release
 
 _ENDINGS: Final = frozenset({signal.SIGINT, signal.SIGTERM})
 _Protocol = Literal["lm", "mp"]
 
 
+_MP_ONLY: Final = {
+    "chunk_size": "--chunk-size",
+    "pool_size": "--pool-size",
+    "mode": "--mode",
+    "shared_memory": "--no-shared-memory",
+}
+
+
 def command(
+    context: typer.Context,
     lmcache: Annotated[str, typer.Option("--lmcache", help="The release whose wire it speaks.")] = KNOWN_RELEASES[-1],
     protocol: Annotated[
         _Protocol, typer.Option("--protocol", help="lm: the lm:// server. mp: the multiprocess server, over ZeroMQ.")
@@ -61,11 +70,8 @@ def command(
         _list_faults(*((FAULTS, PICKING) if protocol == "lm" else (MP_FAULTS, MP_PICKING)))
         return
     release = Release.parse(lmcache)
-    if protocol == "lm" and (chunk_size, pool_size, mode, shared_memory) != (16, DEFAULT_POOL_SIZE, "engine_driven", True):
-        raise UsageError(
-            "--chunk-size, --pool-size, --mode and --no-shared-memory are of the multiprocess server; leave them out, or add "
-            "--protocol mp"
-        )
+    if protocol == "lm":
+        _require_no_mp_options(context)
     server = (
         _mp_server(release, fault or (), host, port, allow_remote, chunk_size, pool_size, mode, shared_memory)
         if protocol == "mp"
@@ -94,6 +100,13 @@ def command(
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
+def _require_no_mp_options(context: typer.Context) -> None:
+    sources = ((word, context.get_parameter_source(name)) for name, word in _MP_ONLY.items())
+    given = [word for word, source in sources if source is not None and source.name == "COMMANDLINE"]
+    if given:
+        raise UsageError(f"only the mock of --protocol mp knows {' and '.join(given)}; add that option, or leave these out")
+
+
 def _mp_server(
     release: Release,
     fault: Sequence[str],
@@ -110,6 +123,11 @@ def _mp_server(
     chosen: list[Mode] = [known for known in MODES if known == mode]
     if not chosen:
         raise UsageError(f"--mode is one of {', '.join(MODES)}, not {mode!r}")
+    plan = parse_mp_plan(fault)
+    named = {rule.match.operation for rule in plan.rules if rule.match.operation is not None}
+    absent = sorted(named - {operation.name for operation in operation_table(release).operations})
+    if absent:
+        raise UsageError(f"--fault: lmcache {release} has no operation {' and no '.join(absent)}, so this would never happen")
     return MpServer(
         release,
         host=host,
@@ -119,7 +137,7 @@ def _mp_server(
         pool_size=pool_size,
         mode=chosen[0],
         shared_memory=shared_memory,
-        faults=parse_mp_plan(fault),
+        faults=plan,
         on_restart=_announce,
     )
 

@@ -21,7 +21,7 @@ from harness.clients.schema_files import DIRECTORY
 from harness.clients.session import ClientSession
 from harness.clients.stdio import StdioSession
 from harness.interpreter import program
-from harness.mp_targets import MpTarget, mock_mp_server
+from harness.mp.targets import MpTarget, mock_mp_server
 from harness.targets import Server, mock_server
 from harness.values import sample
 from wire.lm.profile import lm_profile

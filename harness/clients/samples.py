@@ -9,7 +9,7 @@ from wire.keys import KEY_GRAMMARS
 from wire.mp.frames import encode_reply, encode_request
 from wire.mp.objects import TOKEN_MODE
 from wire.mp.operations import operation_table
-from wire.mp.records import KEY_RECORD, fields_of
+from wire.mp.records import key_record
 from wire.release import Release
 
 HEADER: Final[Mapping[str, Any]] = {
@@ -67,7 +67,7 @@ def _of_mp(op: str, release: str) -> dict[str, Any]:
         "mp_encode_reply": {"operation": "NOOP", "result": "OK"},
         "mp_decode_reply": {"operation": "NOOP", "frames": _frames(encode_reply(table, "NOOP", "OK"))},
         "mp_object_keys": {
-            "key": {each.name: key[each.name] for each in fields_of(known, KEY_RECORD[known])},
+            "key": key_record(known, key),
             "chunk_size": 2,
             "group": 0,
             "lookup": False,

@@ -17,7 +17,6 @@ from wire.mp.operations import operation_table
 from wire.mp.values import pack
 from wire.release import Release
 
-UNLOCKING: Final = ("LOOKUP", "FREE_LOOKUP_LOCKS")
 Verdict = tuple[bool, str]
 """Whether what was derived happened, and one sentence."""
 

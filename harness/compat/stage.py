@@ -14,7 +14,7 @@ from reports.collisions.demonstration import Act, Target
 from wire.errors import WireError
 from wire.mp.frames import decode_reply, encode_request
 from wire.mp.operations import OperationTable, operation_table
-from wire.mp.records import KEY_RECORD, fields_of
+from wire.mp.records import key_record
 from wire.mp.values import Value, pack
 from wire.release import Release
 
@@ -134,7 +134,7 @@ class Stage:
             "instance_id": INSTANCE, "model_name": MODEL, "world_size": 1, "block_size": CHUNK, "num_layers": 1,
             "hidden_dim_size": 2, "dtype_str": "float16", "use_mla": False,
         }  # fmt: skip
-        pool = self.ask(self._named("REGISTER_KV_CACHE_ENGINE_DRIVEN_CONTEXT"), [context]) or {}
+        pool = self.ask(self.table.name_of("REGISTER_KV_CACHE_ENGINE_DRIVEN_CONTEXT"), [context]) or {}
         key = key_of(self.release, "store", worker=0)
         slots = self.ask("PREPARE_STORE", [key, INSTANCE])["context"].get("slots", [])
         for number, slot in enumerate(slots):
@@ -166,10 +166,6 @@ class Stage:
             self.ask("FREE_LOOKUP_LOCKS", [{**key, "end": found * CHUNK}, 1])
         self.ask("END_SESSION", [key["request_id"]])
 
-    def _named(self, meaning: str) -> str:
-        """The release's own name of an operation."""
-        return next(operation.name for operation in self.table.operations if operation.meaning == meaning)
-
 
 def key_of(release: Release, request: str, worker: int | None) -> dict[str, Any]:
     """A key record for all chunks, with the fields of a release."""
@@ -178,7 +174,7 @@ def key_of(release: Release, request: str, worker: int | None) -> dict[str, Any]
         "token_ids": list(range(1, CHUNKS * CHUNK + 1)), "start": 0, "end": CHUNKS * CHUNK,
         "request_id": f"lmconform-{request}-{os.getpid()}", "cache_salt": "", "request_configs": None, "num_kv_readers": 1,
     }  # fmt: skip
-    return {found.name: values[found.name] for found in fields_of(release, KEY_RECORD[release])}
+    return key_record(release, values)
 
 
 def _reading(table: OperationTable, operation: str, reply: Sequence[bytes] | None) -> str:

@@ -8,12 +8,12 @@ from dataclasses import dataclass
 from typing import Final
 
 from fixturegen.corpus import captured_releases, load_corpus
-from harness.mutants.mutant import MpMutant, Mutant, ServerMutant
+from harness.mutants.mutant import MpMutant, MpServerMutant, Mutant, ServerMutant
 from harness.protocols import Protocol
 from harness.usage import UsageError, parse_releases
 from wire.release import Release
 
-AnyMutant = Mutant | MpMutant | ServerMutant
+AnyMutant = Mutant | MpMutant | ServerMutant | MpServerMutant
 
 _NAMED: Final = 6
 """Releases that a message names one by one."""

@@ -23,7 +23,8 @@ from harness.executions import case_id, cell_of, topic_and_case
 from harness.killmatrix.kill import kills
 from harness.killmatrix.standin import StandIns
 from harness.matrix import Matrix
-from harness.mutants.mutant import load_server_mutants
+from harness.mp.targets import mp_mocks_made_by
+from harness.mutants.mutant import MpServerMutant, ServerMutant, load_server_mutants
 from harness.plugin import ERROR, SECONDS, matrix_of
 from harness.runner import own_output
 from harness.targets import mocks_made_by
@@ -34,6 +35,9 @@ from reports.verdict import ExitCode
 
 SOUND: Final = {"lm": "reference", "mp": "reference-mp"}
 """By protocol the client without a defect; it is that of cases that judge a server as well, in which none takes part."""
+
+AnyServer = ServerMutant | MpServerMutant | None
+"""A server with a defect; None for servers as they are."""
 
 
 def main(words: Sequence[str]) -> int:
@@ -88,7 +92,7 @@ class MutantWorker:
         name, side = task["mutant"], task["side"]
         matrix.shrink = False
         matrix.change_client(SOUND[matrix.protocol] if name is None or side == "server" else f"mutant:{name}")
-        server = load_server_mutants()[name].make if name is not None and side == "server" else LmServer
+        server = load_server_mutants()[name] if name is not None and side == "server" else None
         until = time.monotonic() + task["limit"] if task["limit"] is not None else None
         found = False
         for number in task["first"]:
@@ -101,7 +105,7 @@ class MutantWorker:
             found |= self._execute(items[number], number, matrix, task, server)
         matrix.dismiss_client()
 
-    def _execute(self, item: pytest.Item, number: int, matrix: Matrix, task: dict[str, Any], server: type[LmServer]) -> bool:
+    def _execute(self, item: pytest.Item, number: int, matrix: Matrix, task: dict[str, Any], server: AnyServer) -> bool:
         cell, spec = cell_of(item), spec_of(getattr(item, "function", None))
         assert cell is not None
         assert spec is not None
@@ -133,17 +137,22 @@ class MutantWorker:
 
 
 @contextlib.contextmanager
-def _surroundings(matrix: Matrix, cell: Cell, about_servers: bool, server: type[LmServer]) -> Iterator[None]:
+def _surroundings(matrix: Matrix, cell: Cell, about_servers: bool, server: AnyServer) -> Iterator[None]:
     """The servers that a case meets: a live one that is judged has a stand-in, beside the mock as it is."""
+    if isinstance(server, MpServerMutant):
+        with mp_mocks_made_by(server.make):
+            yield
+        return
+    make = server.make if server is not None else LmServer
     if about_servers and cell.target == "live":
-        real, matrix.live = matrix.live, StandIns(make=server)
+        real, matrix.live = matrix.live, StandIns(make=make)
         try:
             yield
         finally:
             matrix.live.close()
             matrix.live = real
     else:
-        with mocks_made_by(server):
+        with mocks_made_by(make):
             yield
 
 

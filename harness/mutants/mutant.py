@@ -17,12 +17,14 @@ from harness.protocols import Protocol
 from harness.reference.lm import ReferenceClient
 from harness.reference.mp.client import ReferenceMpClient
 from mockserver.lm import LmServer
+from mockserver.mp import MpServer
 from reports.mutants.model import Side
 from wire.release import ReleaseRange
 
 Defective = TypeVar("Defective", bound=type[ReferenceClient])
 DefectiveMp = TypeVar("DefectiveMp", bound=type[ReferenceMpClient])
 DefectiveServer = TypeVar("DefectiveServer", bound=type[LmServer])
+DefectiveMpServer = TypeVar("DefectiveMpServer", bound=type[MpServer])
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -85,8 +87,25 @@ class ServerMutant(Defect):
         return "server"
 
 
+@dataclass(frozen=True, kw_only=True)
+class MpServerMutant(Defect):
+    """The mock of the multiprocess server with one defect."""
+
+    make: type[MpServer]
+
+    @property
+    def side(self) -> Side:
+        """A server."""
+        return "server"
+
+    @property
+    def protocol(self) -> Protocol:
+        """That of the multiprocess server."""
+        return "mp"
+
+
 _CLIENTS: Final[dict[str, Mutant | MpMutant]] = {}
-_SERVERS: Final[dict[str, ServerMutant]] = {}
+_SERVERS: Final[dict[str, ServerMutant | MpServerMutant]] = {}
 
 
 def mutant(
@@ -176,13 +195,38 @@ def server_mutant(
     return register
 
 
+def mp_server_mutant(
+    name: str, *, stands_for: str, releases: str = "0.3.10 and later", found_by: tuple[str, ...] = ()
+) -> Callable[[DefectiveMpServer], DefectiveMpServer]:
+    """Make a subclass of the mock of the multiprocess server a mutant, likewise.
+
+    Raises:
+        ValueError: the name is taken, or there is no docstring.
+    """
+
+    def register(server: DefectiveMpServer) -> DefectiveMpServer:
+        place, defect = _described(name, server, MpServer)
+        _SERVERS[name] = MpServerMutant(
+            name=name,
+            place=place,
+            defect=defect,
+            stands_for=stands_for,
+            releases=ReleaseRange.parse(releases),
+            found_by=found_by,
+            make=server,
+        )
+        return server
+
+    return register
+
+
 def load_mutants() -> Mapping[str, Mutant | MpMutant]:
     """Every defective client by name, in the order of modules and of their text."""
     _import_all()
     return MappingProxyType(_CLIENTS)
 
 
-def load_server_mutants() -> Mapping[str, ServerMutant]:
+def load_server_mutants() -> Mapping[str, ServerMutant | MpServerMutant]:
     """Every defective server by name, likewise."""
     _import_all()
     return MappingProxyType(_SERVERS)

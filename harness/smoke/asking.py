@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 import re
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any, Final
 
 from harness.client import AdapterFault, Answer, ClientCrash, ClientFailure, ClientHang, ClientTooLarge, Error, Miss, Ok
@@ -36,6 +37,18 @@ class CheckFailed(Exception):
 
 class NotApplicable(Exception):
     """A check says nothing about this client; the message is why."""
+
+
+@contextmanager
+def seen_by(server: Callable[[], str]) -> Iterator[None]:
+    """Add to a failure what the server saw, which ``server`` tells in words."""
+    try:
+        yield
+    except CheckFailed as failed:
+        raise CheckFailed(f"{failed}\n{server()}") from None
+    except ClientFailure as failure:
+        failure.args = (f"{failure}\n  {server()}",)
+        raise
 
 
 class Asker:

@@ -59,6 +59,16 @@ _SENSELESS: Final[Mapping[str, Mapping[str, Any]]] = {
 }
 
 
+_OF_MP: Final[Mapping[str, Callable[[Asker], str]]] = {
+    "mp small bytes": mp_checks.small_bytes,
+    "mp round trip": mp_checks.round_trip,
+    "mp deadline": mp_checks.deadline,
+    "mp large bytes": mp_checks.large_bytes,
+    "mp senseless argument": mp_checks.senseless_argument,
+}
+"""What is looked at in clients that say anything of the multiprocess server; those that may leave a connection open are last."""
+
+
 class State(StrEnum):
     """How a check ended."""
 
@@ -109,8 +119,7 @@ def smoke(
         "state": run.state,
         "round trip": lambda: sockets.round_trip(run.asker),
         "deadline": run.deadline,
-        **({"mp round trip": lambda: mp_checks.round_trip(run.asker)} if mp else {}),
-        **({"mp deadline": lambda: mp_checks.deadline(run.asker)} if mp else {}),
+        **({name: run.about_mp(look) for name, look in _OF_MP.items()} if mp else {}),
         "bye": run.bye,
         "later protocol": run.later_protocol,
     }
@@ -137,6 +146,10 @@ class _Smoke:
             return SmokeCheck(name, State.FAIL, str(failed))
         except ClientFailure as failure:
             return SmokeCheck(name, State.FAIL, self.asker.explained(failure))
+
+    def about_mp(self, look: Callable[[Asker], str]) -> Callable[[], str]:
+        """A check of the multiprocess server's wire, of this session."""
+        return lambda: look(self.asker)
 
     def handshake(self) -> str:
         about = self.session.description

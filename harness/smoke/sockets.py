@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager, suppress
+from collections.abc import Mapping
+from contextlib import suppress
+from functools import partial
 from typing import Any, Final
 
-from harness.client import ClientFailure, ClientHang, Error, Miss, Ok
+from harness.client import ClientHang, Error, Miss, Ok
 from harness.clients.contract import shorten
 from harness.clients.samples import sample_key
-from harness.smoke.asking import Asker, CheckFailed, NotApplicable, explanation
+from harness.smoke.asking import Asker, CheckFailed, NotApplicable, explanation, seen_by
 from harness.targets import Server, mock_server
 from harness.values import Value, sample
 from mockserver.journal import Journal
@@ -33,7 +34,7 @@ def round_trip(asker: Asker) -> str:
     """Store and load one value through whatever is declared."""
     steps = _require(asker, _TALKING)
     release = Release.parse(asker.release)
-    with mock_server(release) as server, _seen_by(server):
+    with mock_server(release) as server, seen_by(partial(_seen, server)):
         trip = _RoundTrip(asker, server, sample(lm_profile(release)))
         for op in ("connect", *steps, "close"):
             if op in asker.declared:
@@ -46,7 +47,7 @@ def round_trip(asker: Asker) -> str:
 def deadline(asker: Asker) -> str:
     """A wait for a server that never answers ends by itself."""
     (op, *_) = _require(asker, _WAITING)
-    with mock_server(Release.parse(asker.release)) as server, _seen_by(server):
+    with mock_server(Release.parse(asker.release)) as server, seen_by(partial(_seen, server)):
         server.misbehave("drop-reply")
         asker.expect_ok("connect", _connect(_SILENT, asker, server, TIMEOUT))
         began = time.monotonic()
@@ -189,18 +190,6 @@ def _arguments(name: str, asker: Asker, op: str) -> dict[str, Any]:
         "health": {"connection": name},
     }
     return table[op]
-
-
-@contextmanager
-def _seen_by(server: Server) -> Iterator[None]:
-    """Add to a failure what the mock saw."""
-    try:
-        yield
-    except CheckFailed as failed:
-        raise CheckFailed(f"{failed}\n{_seen(server)}") from None
-    except ClientFailure as failure:
-        failure.args = (f"{failure}\n  {_seen(server)}",)
-        raise
 
 
 def _seen(server: Server) -> str:

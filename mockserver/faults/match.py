@@ -68,14 +68,8 @@ class Match:
     def __post_init__(self) -> None:
         if self.command is not None and self.command not in COMMANDS:
             raise ValueError(f"no command is called {self.command!r}; there are {', '.join(COMMANDS)}")
-        for name, ordinals in (("nth", self.nth), ("connection", self.connection)):
-            first = ordinals.first if isinstance(ordinals, Span) else ordinals
-            if first is not None and first < 1:
-                raise ValueError(f"{name} counts from 1, not from {first}")
-        if self.probability is not None and not 0 <= self.probability <= 1:
-            raise ValueError(f"probability is a number from 0 to 1, not {self.probability}")
-        if self.seed is not None and self.probability is None:
-            raise ValueError("seed means nothing without probability=")
+        require_ordinals(nth=self.nth, connection=self.connection)
+        require_lot(self.probability, self.seed)
         if self.key is not None and self.key != self.key.strip():
             raise ValueError(f"key {self.key!r} begins or ends with white space, which no key has")
 
@@ -85,10 +79,39 @@ class Match:
 
     def draws(self, fault: str, connection: int, exchange: int) -> bool:
         """Whether the lot falls on an exchange, given by its number on its connection."""
-        if self.probability is None:
-            return True
-        lot = random.Random(f"{self.seed or 0} {fault} {connection} {exchange}")  # noqa: S311  # a test plan, no secret
-        return lot.random() < self.probability
+        return drawn(self.probability, self.seed, fault, connection, exchange)
+
+
+def require_ordinals(**given: Ordinals | None) -> None:
+    """Nothing, if what counts from 1 begins with 1 or later.
+
+    Raises:
+        ValueError: one of them, given by its name, begins before.
+    """
+    for name, ordinals in given.items():
+        first = ordinals.first if isinstance(ordinals, Span) else ordinals
+        if first is not None and first < 1:
+            raise ValueError(f"{name} counts from 1, not from {first}")
+
+
+def require_lot(probability: float | None, seed: int | None) -> None:
+    """Nothing, if a lot can be drawn.
+
+    Raises:
+        ValueError: the probability is none, or there is a seed without one.
+    """
+    if probability is not None and not 0 <= probability <= 1:
+        raise ValueError(f"probability is a number from 0 to 1, not {probability}")
+    if seed is not None and probability is None:
+        raise ValueError("seed means nothing without probability=")
+
+
+def drawn(probability: float | None, seed: int | None, fault: str, *numbers: int) -> bool:
+    """Whether the lot of a fault falls on a request, given by its numbers; always where there is no probability."""
+    if probability is None:
+        return True
+    lot = random.Random(" ".join(map(str, (seed or 0, fault, *numbers))))  # noqa: S311  # a test plan, no secret
+    return lot.random() < probability
 
 
 def includes(ordinals: Ordinals | None, number: int) -> bool:

@@ -6,10 +6,10 @@ import threading
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
+from typing import Protocol, TypeVar
 
 from mockserver.faults.action import Action, ListenerFault, ReplyFault
 from mockserver.faults.match import Match, includes
-from mockserver.faults.outgoing import Outgoing
 from mockserver.faults.welcome import OPEN, Welcome
 
 
@@ -138,7 +138,24 @@ class PlanProgress:
             return self._seen[rule, connection]
 
 
-def shape(outgoing: Outgoing, actions: Iterable[ReplyFault]) -> tuple[Outgoing, tuple[str, ...]]:
+Reply = TypeVar("Reply")
+
+
+class Shaping(Protocol[Reply]):
+    """A fault of one reply, of either wire."""
+
+    @property
+    def concerns(self) -> str:
+        """What it decides on."""
+
+    def spec(self) -> str:
+        """It as ``--fault`` spells it."""
+
+    def shape(self, outgoing: Reply) -> Reply:
+        """The reply with the fault; the same object where the fault has nothing to act on."""
+
+
+def shape(outgoing: Reply, actions: Iterable[Shaping[Reply]]) -> tuple[Reply, tuple[str, ...]]:
     """A reply with faults, and the faults that took effect."""
     decided: set[str] = set()
     effective = []

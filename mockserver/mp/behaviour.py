@@ -32,6 +32,9 @@ STATUS_IS_SYNC: Final = RangeTable(
 )
 
 LOOKUP_FLAGS: Final = RangeTable("LOOKUP answers a boolean for each key", ("0.3.9.post1", True), ("0.3.14", False))
+LOOKUP_OF_ALL: Final = RangeTable(
+    "LOOKUP refuses a key of one worker", ("0.3.9.post1", False), ("0.3.13", True), ("0.3.14", False)
+)
 LOOKUP_JOBS: Final = RangeTable[Literal["none", "number", "request"]](
     "what LOOKUP leaves behind", ("0.3.9.post1", "none"), ("0.4.1", "number"), ("0.4.4", "request")
 )

@@ -79,7 +79,16 @@ class Lookups:
         }
 
     def lookup_flags(self, keys: list[Key], _: bool | None = None) -> list[bool]:
-        """The lookup of servers that answer for each key: nothing is ever there, since nothing can be stored without a GPU."""
+        """The lookup of servers that answer for each key: nothing is ever there, since nothing can be stored without a GPU.
+
+        Raises:
+            HandlerError: a key is of one worker, or of a world without any, and the release asks for more.
+        """
+        if behaviour.LOOKUP_OF_ALL[self._release] and keys:
+            if any(key["worker_id"] is not None for key in keys):
+                raise HandlerError("a lookup asks for all workers")
+            if keys[0]["world_size"] == 0:
+                raise HandlerError("a world size of 0")
         return [False] * len(keys)
 
     def lookup_at_once(self, keys: Key | list[Key]) -> int:

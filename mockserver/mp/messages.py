@@ -20,10 +20,11 @@ from typing import Final
 import zmq
 
 from mockserver.door import PortInUseError
+from mockserver.faults.plan import shape
 from mockserver.mp import behaviour
 from mockserver.mp.engine import AFFINITY, Engine
 from mockserver.mp.faults.action import MpFault
-from mockserver.mp.faults.plan import MpPlanProgress, shape
+from mockserver.mp.faults.plan import MpPlanProgress
 from mockserver.mp.journal import MpJournal, RunningExchange
 from mockserver.mp.outgoing import Outgoing
 from mockserver.mp.requests import Dropped, MessageThreadDies, Request, StreamControl, read_operation, read_payloads
@@ -201,7 +202,7 @@ class MessageThread:
             self._failed(exchange, why)
 
     def _take(self, exchange: RunningExchange, connection: int, identity: bytes, frames: Sequence[bytes]) -> None:
-        read = read_operation(self._table, frames)
+        read = self.read(frames)
         if isinstance(read, StreamControl):
             self._queue_all(self._streams.control(identity, frames[0], read.words))
             raise Dropped("a word about a stream")
@@ -219,6 +220,10 @@ class MessageThread:
             self._answer(job)
         else:
             self._give(self._queues["affinity" if name in AFFINITY else "normal"], job)
+
+    def read(self, frames: Sequence[bytes]) -> Request | StreamControl:
+        """The operation of a message, see :func:`mockserver.mp.requests.read_operation`."""
+        return read_operation(self._table, frames)
 
     def _subscribe(self, exchange: RunningExchange, identity: bytes, frames: Sequence[bytes], read: Request) -> None:
         payloads = read_payloads(self._table, read.operation, read.payloads)
@@ -275,7 +280,7 @@ class MessageThread:
         self._dispatch(exchange, job.identity, outgoing)
 
     def _dispatch(self, exchange: RunningExchange, identity: bytes, outgoing: Outgoing) -> None:
-        message = outgoing.frames()
+        message = self.reply(outgoing)
         if outgoing.shrinks:
             with self._engine.lock:
                 self._engine.lookups.shrink(outgoing.payloads, outgoing.shrinks)
@@ -285,15 +290,19 @@ class MessageThread:
             with self._holding:
                 self._held.append((exchange, identity, message))
         else:
+            with self._holding:  # before this reply leaves: its client may have asked for what is held next
+                held, self._held = self._held, []
             for copy in range(outgoing.copies):
                 self._queue(exchange, identity, message, last=copy == outgoing.copies - 1, delay=outgoing.delay)
-            with self._holding:
-                held, self._held = self._held, []
             for late in held:
                 self._queue(*late, last=True)
         if outgoing.after != "go on":
             self._out.put((0.0, exchange, b"", [outgoing.after.encode()], True))
             self._wake_up()
+
+    def reply(self, outgoing: Outgoing) -> list[bytes]:
+        """The frames of a reply; none where there is none."""
+        return outgoing.frames()
 
     def _queue(self, exchange: RunningExchange, identity: bytes, message: list[bytes], *, last: bool, delay: float = 0.0) -> None:
         self._out.put((time.monotonic() + delay if delay else 0.0, exchange, identity, message, last))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable
 from types import TracebackType
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import zmq
 
@@ -28,6 +28,10 @@ class MpServer:
     Use it in a ``with`` statement, or call :meth:`start` and :meth:`stop`. Without faults it cannot be told from the real server
     of that release on a machine without a GPU, as far as ``docs/reference/mp-mock.md`` says.
     """
+
+    engine_class: ClassVar[type[Engine]] = Engine
+    message_thread_class: ClassVar[type[MessageThread]] = MessageThread
+    """What executes operations and what carries messages; a server with a defect has others."""
 
     def __init__(
         self,
@@ -131,13 +135,13 @@ class MpServer:
     def _new_engine(self, name: str = "") -> Engine:
         shared = self._shared and self._mode != "lmcache_driven" and behaviour.SHARED_POOL[self.release]
         pool = Pool(self._pool_size, shared=shared, name=name)
-        return Engine(self.release, chunk_size=self.chunk_size, pool=pool, mode=self._mode)
+        return self.engine_class(self.release, chunk_size=self.chunk_size, pool=pool, mode=self._mode)
 
     def _listen(self, address: tuple[str, int], *, again: bool = False) -> MessageThread:
         assert self._context is not None
         assert self._engine is not None
         self.journal.revived()
-        return MessageThread(
+        return self.message_thread_class(
             self._context,
             address,
             self.table,

@@ -2,40 +2,23 @@
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Mapping
 from typing import Any
-
-from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from reports.collisions.harm import MEANINGS, WORDS, Grade, Harm
 from reports.collisions.matrix import Collisions
 from reports.collisions.wording import FEW_PAIRS, act_lines, met, summary, survival, told, unasked, where
-from reports.escape import escape_markdown
+from reports.documents import templates
 
 
 def html(result: Collisions) -> str:
     """One HTML file."""
-    return _environment(autoescape=True).get_template("collisions.html.j2").render(_view(result))
+    return templates("reports.collisions", html=True).get_template("collisions.html.j2").render(_view(result))
 
 
 def markdown(result: Collisions) -> str:
     """A Markdown document."""
-    return _environment(autoescape=False).get_template("collisions.md.j2").render(_view(result))
-
-
-@functools.cache
-def _environment(*, autoescape: bool) -> Environment:
-    made = Environment(
-        loader=PackageLoader("reports.collisions"),
-        autoescape=autoescape,  # noqa: S701  # on for HTML; Markdown has a filter of its own
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-        keep_trailing_newline=True,
-    )
-    made.filters["md"] = escape_markdown
-    return made
+    return templates("reports.collisions", html=False).get_template("collisions.md.j2").render(_view(result))
 
 
 def _view(result: Collisions) -> Mapping[str, Any]:

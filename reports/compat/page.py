@@ -2,41 +2,24 @@
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Mapping
 from typing import Any
-
-from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from reports.compat.grouping import Reason, blocks, client_groups, reasons, server_groups, spans
 from reports.compat.model import PARTS, Cell, CompatResult
 from reports.compat.outcome import MEANINGS, ORDER, WORDS
 from reports.compat.wording import derived_lines, evidence_lines, problem_words, struck_words, summary, where
-from reports.escape import escape_markdown
+from reports.documents import templates
 
 
 def html(result: CompatResult) -> str:
     """One HTML file."""
-    return _environment(autoescape=True).get_template("matrix.html.j2").render(_view(result))
+    return templates("reports.compat", html=True).get_template("matrix.html.j2").render(_view(result))
 
 
 def markdown(result: CompatResult) -> str:
     """A Markdown document."""
-    return _environment(autoescape=False).get_template("matrix.md.j2").render(_view(result))
-
-
-@functools.cache
-def _environment(*, autoescape: bool) -> Environment:
-    made = Environment(
-        loader=PackageLoader("reports.compat"),
-        autoescape=autoescape,  # noqa: S701  # on for HTML; Markdown has a filter of its own
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-        keep_trailing_newline=True,
-    )
-    made.filters["md"] = escape_markdown
-    return made
+    return templates("reports.compat", html=False).get_template("matrix.md.j2").render(_view(result))
 
 
 def _view(result: CompatResult) -> Mapping[str, Any]:

@@ -6,9 +6,10 @@ import functools
 import re
 from typing import Final
 
-from jinja2 import Environment, PackageLoader, StrictUndefined
+from jinja2 import Environment
 
-from reports.escape import escape, escape_lines, escape_markdown
+from reports.documents import templates
+from reports.escape import escape, escape_lines
 from reports.results import Results
 from reports.run.view import Failure, run_view
 
@@ -21,13 +22,13 @@ EXPLAINED_IN_HTML: Final = 200
 
 def html(results: Results) -> str:
     """One HTML file."""
-    return _environment(autoescape=True).get_template("run.html.j2").render(run=run_view(results, explained=EXPLAINED_IN_HTML))
+    return _templates(html=True).get_template("run.html.j2").render(run=run_view(results, explained=EXPLAINED_IN_HTML))
 
 
 def markdown(results: Results) -> str:
     """A Markdown document of at most :data:`LARGEST` bytes, for instance for a job summary."""
     for explained in EXPLAINED:
-        text = _environment(autoescape=False).get_template("run.md.j2").render(run=run_view(results, explained=explained))
+        text = _templates(html=False).get_template("run.md.j2").render(run=run_view(results, explained=explained))
         if len(text.encode()) <= LARGEST:
             return text
     return _cut(text)
@@ -86,14 +87,7 @@ def _told(failure: Failure) -> str:
 
 
 @functools.cache
-def _environment(*, autoescape: bool) -> Environment:
-    made = Environment(
-        loader=PackageLoader("reports.run"),
-        autoescape=autoescape,  # noqa: S701  # on for HTML; Markdown has filters of its own
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-        keep_trailing_newline=True,
-    )
-    made.filters.update(md=escape_markdown, code=code_span, cell=code_cell, block=code_block, told=_told, visible=visible)
+def _templates(*, html: bool) -> Environment:
+    made = templates("reports.run", html=html)
+    made.filters.update(code=code_span, cell=code_cell, block=code_block, told=_told, visible=visible)
     return made

@@ -13,7 +13,7 @@ from cases.mp.workers import Request
 from harness.case import CaseSpec
 from harness.failure import CaseFailure
 from harness.judge import Judge
-from harness.mp_keys import MpKeys
+from harness.mp.keys import MpKeys
 from harness.requirements import load_requirements
 from mockserver.mp.journal import Exchange
 from wire.lm.profile import lm_profile

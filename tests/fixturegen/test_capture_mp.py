@@ -4,10 +4,10 @@ import copy
 
 import pytest
 
-from fixturegen.capture_mp import PLAYED, capture_mp
 from fixturegen.corpus import captured_releases, load_corpus
 from fixturegen.errors import CaptureError
 from fixturegen.inputs.mp import STEPS
+from fixturegen.mp.capture import PLAYED, capture_mp
 from fixturegen.wheel import Wheel
 from wire.release import Release
 

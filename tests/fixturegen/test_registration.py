@@ -9,11 +9,10 @@ from collections import OrderedDict
 
 import pytest
 
-from fixturegen import registration
 from fixturegen.corpus import captured_releases, load_corpus
-from fixturegen.registration import (
+from fixturegen.mp import registration
+from fixturegen.mp.registration import (
     LARGEST,
-    PICKLED,
     BlobRefused,
     Registration,
     allowed_globals,
@@ -21,6 +20,7 @@ from fixturegen.registration import (
     globals_of,
     require_known_globals,
 )
+from wire.mp.registration import DATA_ONLY
 from wire.release import Release
 
 CAPTURED = captured_releases(protocol="mp")
@@ -63,7 +63,7 @@ def text(value):
     return pickle.SHORT_BINUNICODE + struct.pack("<B", len(value)) + value.encode()
 
 
-@pytest.mark.parametrize("release", [release for release in CAPTURED if PICKLED[release]], ids=str)
+@pytest.mark.parametrize("release", [release for release in CAPTURED if not DATA_ONLY[release]], ids=str)
 def test_no_real_blob_is_refused(release):
     allowed = allowed_globals(release)
     for blob in blobs_of(release):
@@ -72,7 +72,7 @@ def test_no_real_blob_is_refused(release):
 
 @pytest.mark.parametrize("release", CAPTURED, ids=str)
 def test_blobs_are_pickles_until_the_release_that_made_them_data(release):
-    assert {blob[:1] == pickle.PROTO for blob in blobs_of(release)} == {PICKLED[release]}
+    assert {blob[:1] == pickle.PROTO for blob in blobs_of(release)} == {not DATA_ONLY[release]}
 
 
 def test_real_blobs_refer_to_their_classes_and_to_torch_alone():

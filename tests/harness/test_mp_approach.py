@@ -3,8 +3,8 @@
 import pytest
 
 from harness.failure import TargetUnavailable
-from harness.mp_approach import HARM, OLDEST, SILENCE, Question, may_be, outcome
-from harness.mp_targets import LiveMpServers
+from harness.mp.approach import HARM, OLDEST, SILENCE, Question, may_be, outcome
+from harness.mp.targets import LiveMpServers
 from mockserver.mp import MpServer
 from wire.mp.operations import FIRST_RELEASE, operation_table
 from wire.mp.values import pack, unpack
@@ -43,9 +43,9 @@ def test_what_can_harm_is_known():
 
 @pytest.mark.parametrize(("named", "real"), [("0.4.7", "0.5.5"), ("0.5.6", "0.4.6")])
 def test_a_wrong_release_neither_clears_nor_ends_the_server(named, real, monkeypatch):
-    monkeypatch.setattr("harness.mp_targets.ANSWER_TIMEOUT", 0.2)
+    monkeypatch.setattr("harness.mp.targets.ANSWER_TIMEOUT", 0.2)
     with MpServer(real) as server:
-        with pytest.raises(TargetUnavailable, match=f"does not answer NOOP as lmcache {named} does"):
+        with pytest.raises(TargetUnavailable, match=f"does not answer as lmcache {named} does"):
             LiveMpServers(address=server.address).get(Release.parse(named))
         assert server.journal.death == ""
         assert server.journal.exchanges("CLEAR") == []

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from harness.client import ALWAYS, LM_OPERATIONS, AdapterFault, ClientCrash, ClientHang, ClientTooLarge, NotAsked
+from harness.client import ALWAYS, LM_OPERATIONS, MP_OPERATIONS, AdapterFault, ClientCrash, ClientHang, ClientTooLarge, NotAsked
 from harness.patience import EVERYTHING, LIMITS, START, STARTS, Patience
 
 SUBJECTS = Path(__file__).parent / "subjects"
@@ -37,6 +37,28 @@ NEEDED_BY = {
     "bye": "lm.state.bye-ends-everything",
 }
 """Cases that an operation is needed for, as few and with connections as impatient as there are."""
+NEEDED_BY_MP = {
+    "mp_encode_request": "mp.requests.encode*noop*",
+    "mp_decode_request": "mp.requests.decode*noop*",
+    "mp_encode_reply": "mp.replies.encode*noop*",
+    "mp_decode_reply": "mp.replies.decode-more-frames*noop*",
+    "mp_object_keys": "mp.keys.names*two-chunks*",
+    "mp_encode_registration": "mp.registration.bytes*cuda.plain*",
+    "connect": "mp.flow.noop",
+    "mp_noop": "mp.flow.noop",
+    "mp_ping": "mp.flow.ping",
+    "mp_chunk_size": "mp.flow.chunk-size",
+    "mp_register": "mp.flow.register",
+    "mp_unregister": "mp.flow.control*unregister*",
+    "mp_store": "mp.flow.store",
+    "mp_lookup": "mp.flow.lookup",
+    "mp_retrieve": "mp.flow.retrieve",
+    "mp_free_locks": "mp.flow.free-locks",
+    "mp_end_session": "mp.flow.control*end*session*",
+    "mp_clear": "mp.flow.control*clear*",
+    "close": "mp.connection.closed",
+}
+"""The same for operations on the multiprocess server."""
 BOUND = 90.0
 """Seconds for a run with a deadline of half a second, on a machine that does much else."""
 
@@ -54,8 +76,9 @@ def failing(monkeypatch):
     return spec
 
 
-def test_the_table_knows_every_operation_of_lm():
+def test_the_tables_know_every_operation():
     assert {*NEEDED_BY, "hello"} == {*LM_OPERATIONS, *ALWAYS}
+    assert set(NEEDED_BY_MP) == set(MP_OPERATIONS)
 
 
 @pytest.mark.parametrize("op", NEEDED_BY)
@@ -74,6 +97,30 @@ def test_a_client_that_hangs_in_one_operation_is_told_so_and_the_run_ends(judged
     assert {case.operation for case in hung if case.why == refused} <= {op}
     assert run.with_verdict("pass")
     assert len(run.with_verdict("pass")) + len(hung) == len(run.cases)
+
+
+def test_a_client_that_does_nothing_in_an_operation_on_the_multiprocess_server_fails(judged, monkeypatch):
+    alone = ({"connect"}, {"mp_store", "close"}, {"mp_retrieve"})
+    for ops in (set(NEEDED_BY_MP).difference(*alone), *alone):
+        monkeypatch.setenv("FAILS_IN", " ".join(ops))
+        run = judged("python:failing_clients:MpLiesIn", *(NEEDED_BY_MP[op] for op in ops), target="mock,fixtures")
+        assert {case.verdict for case in run.cases} == {"fail"}
+        assert len(run.cases) >= len({NEEDED_BY_MP[op] for op in ops})
+
+
+@pytest.mark.parametrize(
+    ("client", "op", "verdict", "words"),
+    [
+        ("MpHangsIn", "mp_encode_request", "hang", "no answer within 0.5 s"),
+        ("MpDiesIn", "mp_decode_reply", "crash", "the process ended with signal SIGKILL"),
+    ],
+)
+def test_a_client_that_fails_in_an_operation_on_the_multiprocess_server_is_told_so(judged, failing, client, op, verdict, words):
+    run = judged(failing(client, FAILS_IN=op), NEEDED_BY_MP[op], "mp.keys.refused", target="mock,fixtures", deadline=0.5)
+    failed = run.with_verdict(verdict)
+    assert {case.why for case in failed} == {f"{op}: {words}"}
+    assert run.with_verdict("pass")
+    assert len(run.with_verdict("pass")) + len(failed) == len(run.cases)
 
 
 @pytest.mark.parametrize(

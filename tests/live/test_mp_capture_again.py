@@ -7,7 +7,7 @@ import pytest
 
 from fixturegen.corpus import load_corpus
 from fixturegen.environment import open_environment
-from fixturegen.registration import decode_registrations, globals_of
+from fixturegen.mp.registration import decode_registrations, globals_of
 from fixturegen.venv import VenvEnvironment
 from wire.release import Release
 

@@ -280,6 +280,10 @@ class OperationTable:
                 return operation
         raise UnknownOperationError(f"lmcache {self.release} has no operation {name}")
 
+    def name_of(self, meaning: str) -> str:
+        """The release's own name of an operation, given by its newest name; that one where the release does not have it."""
+        return next((operation.name for operation in self.operations if operation.meaning == meaning), meaning)
+
     def numbered(self, number: object) -> Operation:
         """The operation that a server of this release executes for what stands in the frame.
 

@@ -5,6 +5,7 @@ Source: the dataclasses and structs of ``lmcache.v1.multiprocess.custom_types`` 
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -158,3 +159,12 @@ def fields_of(release: Release, name: str) -> Record:
         UnknownReleaseError: the release does not have it yet.
     """
     return RECORDS[name][release]
+
+
+def key_record(release: Release, members: Mapping[str, Any]) -> dict[str, Any]:
+    """Those of the members that the key record of a release has, in its order.
+
+    Raises:
+        KeyError: a field of the record is not among them.
+    """
+    return {field.name: members[field.name] for field in fields_of(release, KEY_RECORD[release])}

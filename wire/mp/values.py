@@ -6,6 +6,8 @@ bytes are ``{"hex": "00ff"}``, extension values ``{"ext": 1, "data": {"hex": "00
 
 from __future__ import annotations
 
+import datetime as dt
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
@@ -21,6 +23,9 @@ Value = Any
 
 WRAPPER_EXTENSION: Final = 1
 """The msgpack extension type of KV tensor wrappers."""
+
+_TIMESTAMP: Final = re.compile(rb"[\xd6\xd7]\xff|\xc7.\xff|\xc8..\xff|\xc9....\xff", re.DOTALL)
+"""What may be the head of an extension value of type -1."""
 
 SALT_FORBIDDEN: Final = "@/\\\0"
 SALT_LIMIT: Final = 128
@@ -46,13 +51,29 @@ def pack(value: Value) -> bytes:
 def unpack(data: bytes) -> Value:
     """Read exactly one msgpack value; nothing is executed, whatever it holds.
 
+    A timestamp (extension type -1) is an extension value like any other, in its shortest form and to the microsecond.
+
     Raises:
         ValueRefused: the bytes are no msgpack value, or more than one.
     """
     try:
-        return msgspec.msgpack.decode(data)
+        value = msgspec.msgpack.decode(data)
+        return _without_timestamps(value) if _TIMESTAMP.search(data) else value
     except (msgspec.DecodeError, RecursionError, UnicodeDecodeError, ValueError) as error:
         raise ValueRefused(f"no msgpack value: {error}") from None
+
+
+def _without_timestamps(value: Value) -> Value:
+    if isinstance(value, dt.datetime):
+        packed = msgspec.msgpack.encode(value)
+        return msgspec.msgpack.Ext(-1, packed[3:] if packed[0] == 0xC7 else packed[2:])
+    if isinstance(value, list | tuple):
+        return type(value)(_without_timestamps(member) for member in value)
+    if isinstance(value, dict):
+        if any(isinstance(name, dt.datetime) for name in value):
+            raise ValueRefused("a timestamp is a key of a map, as no extension value can be")
+        return {name: _without_timestamps(member) for name, member in value.items()}
+    return value
 
 
 def from_json(value: Any) -> Value:

@@ -24,7 +24,8 @@ Request decode_request(const Frames& frames, Release release);
 
 Frames encode_reply(const Operation& operation, const Value& result, Release release);
 
-// The result in a reply to this operation: nil where it gives none. Class protocol for a reply to another operation.
+// The result in a reply to this operation: nil where it gives none. Class protocol for a reply to another operation. What follows the result is passed over,
+// as lmcache does.
 Value decode_reply(const Operation& operation, const Frames& frames, Release release);
 
 }  // namespace mp

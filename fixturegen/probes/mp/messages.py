@@ -159,7 +159,11 @@ def mp_decode_reply(args):
         raise Refused(ValueError(errors[-1].getMessage()), "dropped")
     if not future.query():
         raise Refused(ValueError("no request waits for this reply"), "dropped")
-    return {"result": describe(future.result(timeout=0))}
+    try:
+        result = future.result(timeout=0)
+    except Exception as error:
+        raise Refused(error, "the caller is told") from error
+    return {"result": describe(result)}
 
 
 def bare_client(socket):

@@ -24,9 +24,6 @@ FIRST_PAUSE: Final = 0.001
 LONGEST_PAUSE: Final = 0.05
 """Seconds between two polls of a lookup."""
 
-_REGISTER: Final = ("REGISTER_KV_CACHE_ENGINE_DRIVEN_CONTEXT", "REGISTER_KV_CACHE_NON_GPU_CONTEXT")
-_UNREGISTER: Final = ("UNREGISTER_KV_CACHE_ENGINE_DRIVEN_CONTEXT", "UNREGISTER_KV_CACHE_NON_GPU_CONTEXT")
-
 
 class MpFlow:
     """The sequences of requests; ``until`` is the moment by which one must end."""
@@ -44,7 +41,7 @@ class MpFlow:
             "dtype_str": context["dtype"],
             "use_mla": context["use_mla"],
         }
-        found = link.request(self.name_in(link, _REGISTER), [payload], until) or {}
+        found = link.request(link.table.name_of("REGISTER_KV_CACHE_ENGINE_DRIVEN_CONTEXT"), [payload], until) or {}
         name, size = found.get("shm_name", ""), found.get("pool_size", 0)
         registered = Registered(layout, Pool(name, size) if name and size > 0 else None)
         link.forget(instance_id)
@@ -53,7 +50,7 @@ class MpFlow:
 
     def unregister(self, link: MpLink, instance_id: int, until: float) -> None:
         """Take a registration back."""
-        link.request(self.name_in(link, _UNREGISTER), [instance_id], until)
+        link.request(link.table.name_of("UNREGISTER_KV_CACHE_ENGINE_DRIVEN_CONTEXT"), [instance_id], until)
         link.forget(instance_id)
 
     def store(self, link: MpLink, instance_id: int, key: Mapping[str, Any], chunks: Sequence[bytes], until: float) -> bool:
@@ -182,7 +179,3 @@ class MpFlow:
         """The key record of an mp key."""
         with unwritable():
             return link.codec.key_record(link.table.release, key, cut, worker_id)
-
-    def name_in(self, link: MpLink, names: Sequence[str]) -> str:
-        """The name that an operation has in the release, or the newest where it has none."""
-        return next((name for name in names if name in link.table), names[0])

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import threading
 from collections import Counter
-from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from mockserver.faults.match import includes
 from mockserver.mp.faults.action import MpFault
 from mockserver.mp.faults.match import MpMatch
-from mockserver.mp.outgoing import Outgoing
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,18 +55,3 @@ class MpPlanProgress:
         with self._lock:
             self._seen[rule, connection] += 1
             return self._seen[rule, connection]
-
-
-def shape(outgoing: Outgoing, actions: Iterable[MpFault]) -> tuple[Outgoing, tuple[str, ...]]:
-    """A reply with faults, and the faults that took effect."""
-    decided: set[str] = set()
-    effective = []
-    for action in actions:
-        if action.concerns in decided:
-            continue
-        shaped = action.shape(outgoing)
-        if shaped is not outgoing:
-            decided.add(action.concerns)
-            effective.append(action.spec())
-            outgoing = shaped
-    return outgoing, tuple(effective)

@@ -13,6 +13,7 @@ from harness.reference.lm import ReferenceClient
 from harness.reference.mp.client import ReferenceMpClient
 from harness.runner import collect_cases
 from mockserver.lm import LmServer
+from mockserver.mp import MpServer
 from wire.release import KNOWN_RELEASES, Release
 
 CLIENTS = load_mutants()
@@ -31,6 +32,14 @@ def test_a_name_is_taken_once():
     assert sorted(names) == sorted(set(names))
 
 
+SOUND = {
+    ("client", "lm"): ReferenceClient,
+    ("client", "mp"): ReferenceMpClient,
+    ("server", "lm"): LmServer,
+    ("server", "mp"): MpServer,
+}
+
+
 @pytest.mark.parametrize("found", ALL, ids=lambda found: found.name)
 def test_a_mutant_says_what_is_wrong_and_what_it_stands_for(found):
     assert re.fullmatch(r"[a-z][a-z0-9-]+", found.name)
@@ -47,7 +56,7 @@ def test_a_mutant_shows_in_some_release(found):
 
 @pytest.mark.parametrize("found", ALL, ids=lambda found: found.name)
 def test_a_mutant_is_another_class_with_something_of_its_own(found):
-    sound = LmServer if found.side == "server" else {"lm": ReferenceClient, "mp": ReferenceMpClient}[found.protocol]
+    sound = SOUND[found.side, found.protocol]
     assert issubclass(found.make, sound)
     assert found.make is not sound
     own = {name for kind in found.make.__mro__[: found.make.__mro__.index(sound)] for name in vars(kind)}

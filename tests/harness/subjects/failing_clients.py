@@ -7,6 +7,7 @@ import time
 from pathlib import Path
 
 from harness.reference.lm import ReferenceClient
+from harness.reference.mp.client import ReferenceMpClient
 
 
 def _hang(**_):
@@ -17,7 +18,7 @@ def _die(**_):
     os.kill(os.getpid(), signal.SIGKILL)
 
 
-class _FailsIn(ReferenceClient):
+class _FailsIn:
     """Does something else instead of the operation in ``FAILS_IN``, or of its nth call and all later ones (``OP:N``)."""
 
     def __init__(self):
@@ -32,11 +33,11 @@ class _FailsIn(ReferenceClient):
         return self._right(**members) if self._after >= 0 else type(self).wrong(**members)
 
 
-class HangsIn(_FailsIn):
+class HangsIn(_FailsIn, ReferenceClient):
     wrong = staticmethod(_hang)
 
 
-class DiesIn(_FailsIn):
+class DiesIn(_FailsIn, ReferenceClient):
     wrong = staticmethod(_die)
 
 
@@ -83,3 +84,24 @@ class Grows(ReferenceClient):
         held = []
         while True:
             held.append(b"\1" * (8 << 20))
+
+
+class _MpFailsIn(_FailsIn, ReferenceMpClient):
+    """The same for an operation on the multiprocess server."""
+
+
+class MpHangsIn(_MpFailsIn):
+    wrong = staticmethod(_hang)
+
+
+class MpDiesIn(_MpFailsIn):
+    wrong = staticmethod(_die)
+
+
+class MpLiesIn(ReferenceMpClient):
+    """Does nothing in the operations in ``FAILS_IN``, and answers as if it had."""
+
+    def __init__(self):
+        super().__init__()
+        for op in os.environ["FAILS_IN"].split():
+            setattr(self, op, lambda **_: {})

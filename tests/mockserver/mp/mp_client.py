@@ -61,7 +61,7 @@ class MpClient:
         uid = self.send(operation, *payloads)
         self.alive()
         exchange = self.server.journal.wait_for(
-            lambda journal: next((one for one in reversed(journal.exchanges()) if one.uid == uid and one.done), None)
+            lambda journal: (last := next(one for one in reversed(journal.exchanges()) if one.uid == uid)) and last.done and last
         )
         assert exchange.replies == ()
         return exchange.dropped
@@ -83,8 +83,7 @@ class MpClient:
 
     @property
     def register_name(self) -> str:
-        name = "REGISTER_KV_CACHE_ENGINE_DRIVEN_CONTEXT"
-        return name if name in self.server.table else "REGISTER_KV_CACHE_NON_GPU_CONTEXT"
+        return self.server.table.name_of("REGISTER_KV_CACHE_ENGINE_DRIVEN_CONTEXT")
 
     def store(self, key: dict[str, Any], chunks: Sequence[int], instance: int = INSTANCE) -> bool:
         """Store chunks that consist of one byte each."""

@@ -155,5 +155,5 @@ def test_a_client_that_never_reads_does_not_keep_a_server_from_stopping(release)
             socket.connect(server.url)
             for _ in range(3000):
                 socket.send_multipart([bytes(4096), pack(24)])
-            server.journal.wait_for(lambda journal: journal.exchange_count > 1000)
+            server.journal.wait_for(lambda journal: journal.exchange_count > 1000, timeout=30)
     assert threads() == []

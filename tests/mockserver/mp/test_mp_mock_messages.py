@@ -124,18 +124,21 @@ def test_operations_of_modules_that_are_off_are_dropped(start, dial):
     assert dial(start("0.5.6")).ask("GET_EXPERIMENTAL") == ["kv_event_stream"]
 
 
-def test_other_servers_can_look_objects_up(stocked):
-    if "P2P_LOOKUP_AND_LOCK" not in stocked.server.table:
-        pytest.skip("0.4.7 knows no peers")
-    with stocked.server.engine.lock:
-        known = [
-            {"chunk_hash": name.chunk_hash, "model_name": "m", "kv_rank": name.kv_rank} for name in stocked.server.store.keys
-        ]
-    unknown = {**known[0], "chunk_hash": b"0" * 32}
-    task = stocked.ask("P2P_LOOKUP_AND_LOCK", [known[0], unknown, known[1]], {0: {"shapes": [[2]], "dtypes": ["float16"]}})
-    places = stocked.ask("P2P_QUERY_LOOKUP_RESULTS", task)
-    assert [place["offset"] for place in places] == [0, -1, 4096]
-    assert stocked.ask("P2P_QUERY_LOOKUP_RESULTS", task) is None
+@pytest.mark.parametrize(("release", "offsets"), [("0.5.2", [0, -1, -1]), ("0.5.3", [0, -1, 4096]), ("0.5.6", [0, -1, 4096])])
+def test_other_servers_can_look_objects_up(start, dial, key, release, offsets):
+    client = dial(start(release))
+    client.register()
+    client.store(key(2), [1, 2])
+    with client.server.engine.lock:
+        known = [{"chunk_hash": name.chunk_hash, "model_name": "m", "kv_rank": name.kv_rank} for name in client.server.store.keys]
+    layout = {"shapes": [[2]], "dtypes": ["float16"]}
+    layouts = layout if release == "0.5.2" else {0: layout}
+    task = client.ask("P2P_LOOKUP_AND_LOCK", [known[0], {**known[0], "chunk_hash": b"0" * 32}, known[1]], layouts)
+    places = client.ask("P2P_QUERY_LOOKUP_RESULTS", task)
+    assert [place["offset"] for place in places] == offsets
+    assert client.ask("P2P_QUERY_LOOKUP_RESULTS", task) is None
+    client.ask("P2P_UNLOCK_OBJECTS", known)
+    assert client.server.status()["storage_manager"]["l1_manager"]["read_locked_count"] == 0
 
 
 def test_a_subscription_brings_a_first_batch_and_ends_when_it_is_cancelled(start, dial):

@@ -3,19 +3,13 @@
 from __future__ import annotations
 
 import itertools
-from functools import partial
-from typing import Any
 
 import pytest
 
 from fixturegen.corpus import TRANSCRIPTS, captured_releases, corpus_root, load_corpus
-from fixturegen.mp.counts import counts
-from fixturegen.mp.launch import Mode
-from fixturegen.mp.player import Abilities, replay
-from fixturegen.mp.recording import launch_for
-from mockserver.mp import MpServer, behaviour
+from harness.mp.conversation import replayed
+from mockserver.mp import behaviour
 from wire.mp import operations, records, registration
-from wire.mp.operations import STREAMING
 from wire.release import RangeTable
 
 
@@ -29,13 +23,6 @@ def tables_of(module):
     ]
 
 
-SILENCE = 0.001
-"""Seconds; the mock answers at once, and a reply that came later would still be found as a surplus one."""
-OPTIONS: dict[Mode, dict[str, Any]] = {
-    "engine": {"mode": "engine_driven"},
-    "lmcache": {"mode": "lmcache_driven"},
-    "auto": {"mode": "auto"},
-}
 TALKED_TO = [
     release for release in captured_releases(protocol="mp") if (corpus_root() / str(release) / "mp" / TRANSCRIPTS).is_file()
 ]
@@ -51,32 +38,6 @@ DIFFERENT = [
 
 @pytest.mark.parametrize("release", DIFFERENT, ids=str)
 def test_the_mock_answers_every_captured_conversation_frame_for_frame(release):
-    differences = []
-    for transcript in load_corpus(release, protocol="mp").mp_transcripts:
-        launch = launch_for(release, transcript.setting)
-        with MpServer(release, **OPTIONS[launch.mode], shared_memory=launch.shared_memory) as mock:
-            abilities = Abilities(counts=partial(counted, mock), settled=partial(settle, mock), restart=mock.restart)
-            found = replay(Peer(mock), transcript, abilities, silence=SILENCE)
-            differences += [f"{transcript.id} {found}"] if found is not None else []
-            if bool(mock.journal.death) is not transcript.fatal:
-                differences.append(f"{transcript.id} ends the message thread: expected {transcript.fatal}")
-    assert differences == []
-
-
-def counted(mock):
-    return counts(mock.status())
-
-
-def settle(mock, sent):
-    """Wait until the mock has dealt with all that was sent, or is dead."""
-    mock.journal.wait_for(
-        lambda journal: (
-            journal.death
-            or (journal.exchange_count >= sent and all(one.done or one.operation in STREAMING for one in journal.exchanges()))
-        )
-    )
-
-
-class Peer:
-    def __init__(self, mock: MpServer) -> None:
-        self.host, self.port = mock.address
+    conversations = load_corpus(release, protocol="mp").mp_transcripts
+    found = {transcript.id: replayed(release, transcript) for transcript in conversations}
+    assert {name: difference for name, difference in found.items() if difference is not None} == {}

@@ -26,7 +26,7 @@ VALUES = st.recursive(
     | st.integers(-(2**63), 2**64 - 1)
     | st.text(max_size=8)
     | st.binary(max_size=8)
-    | st.builds(msgspec.msgpack.Ext, st.integers(-128, 127), st.binary(max_size=8)),
+    | st.builds(msgspec.msgpack.Ext, st.integers(-128, 127).filter(lambda code: code != -1), st.binary(max_size=8)),
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from("abc"), inner, max_size=3),
     max_leaves=8,
 )
@@ -40,6 +40,23 @@ def of_key(release: str) -> Named:
 def test_values_survive_msgpack_and_json(value: object) -> None:
     assert unpack(pack(value)) == value
     assert from_json(to_json(value)) == value
+
+
+@pytest.mark.parametrize("time", ["00000000", "0000000200000001", "00000000ffffffffffffffff"])
+def test_a_timestamp_is_an_extension_value_like_any_other(time: str) -> None:
+    value = [msgspec.msgpack.Ext(-1, bytes.fromhex(time))]
+    assert unpack(pack(value)) == value
+    assert to_json(unpack(pack(value))) == [{"ext": -1, "data": {"hex": time}}]
+
+
+def test_a_broken_timestamp_is_refused() -> None:
+    with pytest.raises(ValueRefused, match="no msgpack value: Invalid MessagePack timestamp"):
+        unpack(bytes.fromhex("d4ff00"))
+
+
+def test_a_timestamp_is_no_key_of_a_map() -> None:
+    with pytest.raises(ValueRefused, match="a timestamp is a key of a map"):
+        unpack(bytes.fromhex("81d6ff0000000001"))
 
 
 def test_a_range_stands_for_its_integers() -> None:

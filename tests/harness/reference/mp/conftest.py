@@ -8,8 +8,8 @@ import pytest
 from harness.client import Answer, Ok
 from harness.clients.dispatch import load_factory
 from harness.clients.inprocess import InProcessSession
-from harness.mp_keys import MpKeys
-from harness.mp_targets import MpTarget, mock_mp_server
+from harness.mp.keys import MpKeys
+from harness.mp.targets import MpTarget, mock_mp_server
 from wire.release import Release
 
 TIMEOUT = 0.4

@@ -5,30 +5,29 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Final, Protocol
+from typing import Any, Final, Protocol
+
+import zmq
 
 from fixturegen.environment import PinnedEnvironment, open_environment
 from fixturegen.errors import CaptureError, EnvironmentUnavailable
+from fixturegen.mp.launch import SHARED_MEMORY, Launch
 from harness import meeting
 from harness.failure import TargetUnavailable
+from harness.mp.approach import may_be
 from harness.targets import require_reachable
+from mockserver.mp import Mode, MpServer
+from mockserver.mp.faults import NO_MP_FAULTS, parse_mp_plan
 from reports.mp_frames import message_text
 from wire.errors import WireError
 from wire.mp.frames import decode_reply, encode_request
 from wire.mp.operations import operation_table
-from wire.release import RangeTable, Release
-
-if TYPE_CHECKING:
-    from mockserver.mp import MpServer
+from wire.release import Release
 
 CHUNK_SIZE: Final = 16
 """Tokens of a chunk of every server that is started here."""
 ANSWER_TIMEOUT: Final = 2.0
 """Seconds that a live server may take for a NOOP."""
-
-SHARED_MEMORY: Final = RangeTable(
-    "servers whose engine-driven chunks lie in shared memory", ("0.3.9.post1", False), ("0.4.7", True)
-)
 
 
 class LiveMpServer(Protocol):
@@ -67,8 +66,6 @@ class MpTarget:
 
     def misbehave(self, *faults: str) -> None:
         """Give the mock faults, written as for ``lmconform serve --protocol mp --fault``; none ends them."""
-        from mockserver.mp.faults import NO_MP_FAULTS, parse_mp_plan
-
         self._mock("takes no faults").set_faults(parse_mp_plan(faults) if faults else NO_MP_FAULTS)
 
     def stop(self) -> None:
@@ -119,13 +116,12 @@ class MakeMpMock(Protocol):
     """Makes a mock that is not started yet."""
 
     def __call__(
-        self, release: Release, *, host: str, allow_remote: bool, chunk_size: int, shared_memory: bool, mode: str
+        self, release: Release, *, host: str, allow_remote: bool, chunk_size: int, shared_memory: bool, mode: Mode
     ) -> MpServer:
         """A mock of a release that will listen there."""
 
 
-_make_mock: MakeMpMock | None = None
-"""None for our own, which is imported when it is needed."""
+_make_mock: MakeMpMock = MpServer
 
 
 @contextlib.contextmanager
@@ -140,14 +136,11 @@ def mp_mocks_made_by(make: MakeMpMock) -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def mock_mp_server(release: Release, *, shared_memory: bool = True, mode: str = "engine_driven") -> Iterator[MpTarget]:
+def mock_mp_server(release: Release, *, shared_memory: bool = True, mode: Mode = "engine_driven") -> Iterator[MpTarget]:
     """A mock with an empty store; ``shared_memory`` counts where the release has it."""
-    from mockserver.mp import MpServer
-
-    make: Any = _make_mock or MpServer
     shared = shared_memory and SHARED_MEMORY[release]
     host = meeting.host()
-    with make(release, host=host, allow_remote=True, chunk_size=CHUNK_SIZE, shared_memory=shared, mode=mode) as mock:
+    with _make_mock(release, host=host, allow_remote=True, chunk_size=CHUNK_SIZE, shared_memory=shared, mode=mode) as mock:
         found, port = mock.address
         yield MpTarget(release, found, port, mock)
 
@@ -164,8 +157,6 @@ def answers_noop(release: Release, host: str, port: int) -> bool:
 
 def asked_once(host: str, port: int, frames: Sequence[bytes]) -> list[bytes] | None:
     """The frames of a reply behind its uid, over a connection of its own; None where none comes in time."""
-    import zmq
-
     context = zmq.Context()
     socket = context.socket(zmq.DEALER)
     socket.linger = 0
@@ -217,16 +208,12 @@ class LiveMpServers:
         if self.address is not None:
             host, port = self.address
             require_reachable(host)
-            from harness.mp_approach import may_be
-
             if not may_be(release, lambda frames: asked_once(host, port, frames)) or not answers_noop(release, host, port):
                 raise EnvironmentUnavailable(
-                    f"the server at {host}:{port} does not answer NOOP as lmcache {release} does; "
+                    f"the server at {host}:{port} does not answer as lmcache {release} does; "
                     "check the address and the release it runs"
                 )
             return MpTarget(release, host, port)
-        from fixturegen.mp.launch import Launch
-
         if self._environment is None:
             self._environment = open_environment(self.runtime)
         stack = self._stacks[release, shared_memory] = contextlib.ExitStack()

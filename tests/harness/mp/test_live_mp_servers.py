@@ -5,9 +5,9 @@ import contextlib
 import pytest
 
 from fixturegen.errors import EnvironmentUnavailable
-from harness import mp_targets
 from harness.failure import TargetUnavailable
-from harness.mp_targets import LiveMpServers
+from harness.mp import targets
+from harness.mp.targets import LiveMpServers
 from wire.release import Release
 
 NEW, OLD = Release.parse("0.5.6"), Release.parse("0.4.4")
@@ -44,12 +44,12 @@ class Environment:
 @pytest.fixture
 def environment(monkeypatch):
     found = Environment()
-    monkeypatch.setattr(mp_targets, "open_environment", lambda _: found)
+    monkeypatch.setattr(targets, "open_environment", lambda _: found)
 
     def answers(_release, _host, port):
         return any(server.port == port and not server.dead for server in found.running)
 
-    monkeypatch.setattr(mp_targets, "answers_noop", answers)
+    monkeypatch.setattr(targets, "answers_noop", answers)
     return found
 
 
@@ -94,9 +94,9 @@ def test_a_server_that_does_not_start_is_unavailable_with_the_reason_and_not_tri
 
 
 def test_the_server_of_the_user_is_taken_as_it_is_and_must_answer(environment, monkeypatch):
-    monkeypatch.setattr("harness.mp_approach.may_be", lambda *_: True)
+    monkeypatch.setattr(targets, "may_be", lambda *_: True)
     environment.running.append(Started(7000))
     target = LiveMpServers(address=("127.0.0.1", 7000)).get(NEW)
     assert (target.port, target.live, environment.asked) == (7000, None, [])
-    with pytest.raises(TargetUnavailable, match=r"does not answer NOOP as lmcache 0\.5\.6 does"):
+    with pytest.raises(TargetUnavailable, match=r"does not answer as lmcache 0\.5\.6 does"):
         LiveMpServers(address=("127.0.0.1", 7001)).get(NEW)

@@ -16,13 +16,12 @@ from typing import Any, Final
 
 from fixturegen.corpus import load_corpus
 from fixturegen.environment import PinnedEnvironment
-from wire.release import RangeTable, Release
+from wire.mp.registration import DATA_ONLY
+from wire.release import Release
 
 TIMEOUT: Final = 60.0
 LARGEST: Final = 1 << 16
 """Bytes that a blob may have; real ones have a few hundred."""
-
-PICKLED: Final = RangeTable("registration blobs are pickles", ("0.3.9.post1", True), ("0.5.6", False))
 
 DTYPES: Final = (
     *(
@@ -126,7 +125,7 @@ def require_openable(release: Release, blob: bytes, allowed: frozenset[Global]) 
     """
     if len(blob) > LARGEST:
         raise BlobRefused(f"a registration blob has {len(blob)} bytes; at most {LARGEST} are looked at")
-    if PICKLED[release]:
+    if not DATA_ONLY[release]:
         require_known_globals(blob, allowed)
 
 
@@ -136,7 +135,7 @@ def allowed_globals(release: Release, root: Path | None = None) -> frozenset[Glo
     Raises:
         CorpusError: the multiprocess protocol of the release is not captured.
     """
-    if not PICKLED[release]:
+    if DATA_ONLY[release]:
         return frozenset()
     vectors = load_corpus(release, root, protocol="mp").vectors["mp_encode_registration"]
     blobs = [bytes.fromhex(vector.answer["bytes"]["hex"]) for vector in vectors if vector.ok is not None]

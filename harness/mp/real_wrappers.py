@@ -8,7 +8,7 @@ from typing import Any
 
 from fixturegen.environment import open_environment
 from fixturegen.errors import CaptureError, EnvironmentUnavailable
-from fixturegen.registration import BlobRefused, Registration, allowed_globals, decode_registrations, require_openable
+from fixturegen.mp.registration import BlobRefused, Registration, allowed_globals, decode_registrations, require_openable
 from harness.failure import TargetUnavailable
 from wire.release import Release
 

@@ -8,8 +8,8 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from fixturegen.vector import patterned
-from harness.mp_targets import CHUNK_SIZE
-from wire.mp.records import KEY_RECORD, fields_of
+from harness.mp.targets import CHUNK_SIZE
+from wire.mp.records import key_record
 from wire.release import Release
 
 ELEMENT_SIZES: Final = {"float16": 2, "bfloat16": 2, "float32": 4, "float64": 8, "uint8": 1}
@@ -78,4 +78,4 @@ class MpKeys:
         found = {**key, "token_ids": key["tokens"], "chunk_hash": None, "request_configs": key.get("request_configs")}
         found["num_kv_readers"] = key.get("num_kv_readers", 1)
         found |= changes
-        return {each.name: found[each.name] for each in fields_of(self.release, KEY_RECORD[self.release])}
+        return key_record(self.release, found)

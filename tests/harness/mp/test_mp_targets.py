@@ -3,8 +3,8 @@
 import pytest
 
 from harness.failure import TargetUnavailable
-from harness.mp_keys import MpKeys
-from harness.mp_targets import LiveMpServers, MpTarget, answers_noop, mock_mp_server, mp_mocks_made_by, seen_last
+from harness.mp.keys import MpKeys
+from harness.mp.targets import LiveMpServers, MpTarget, answers_noop, mock_mp_server, mp_mocks_made_by, seen_last
 from mockserver.mp import MpServer
 from wire.mp.records import KEY_RECORD, fields_of
 from wire.release import Release
@@ -27,13 +27,31 @@ def test_a_server_of_the_user_is_taken_as_it_is(mock):
 
 
 def test_a_server_of_the_user_that_does_not_answer_is_told_and_not_asked_again(mock, monkeypatch):
-    monkeypatch.setattr("harness.mp_targets.ANSWER_TIMEOUT", 0.2)
+    monkeypatch.setattr("harness.mp.targets.ANSWER_TIMEOUT", 0.2)
     mock.misbehave("die")
     servers = LiveMpServers(address=(mock.host, mock.port))
     for _ in range(2):
-        with pytest.raises(TargetUnavailable, match=r"does not answer NOOP as lmcache 0\.5\.6 does"):
+        with pytest.raises(TargetUnavailable, match=r"does not answer as lmcache 0\.5\.6 does"):
             servers.get(RELEASE)
     assert len(mock.journal.exchanges()) <= 1
+
+
+@pytest.mark.parametrize(("named", "real"), [("0.4.7", "0.5.4"), ("0.5.4", "0.4.7"), ("0.5.6", "0.5.1"), ("0.4.4", "0.5.6")])
+def test_a_server_of_another_release_than_was_named_keeps_what_it_has(named, real, monkeypatch):
+    """NOOP of 0.4.7 is CLEAR in 0.5.4: a server of the user is first asked what changes nothing in any release."""
+    monkeypatch.setattr("harness.mp.targets.ANSWER_TIMEOUT", 0.5)
+    with mock_mp_server(Release.parse(real)) as server:
+        with pytest.raises(TargetUnavailable, match="check the address and the release it runs"):
+            LiveMpServers(address=(server.host, server.port)).get(Release.parse(named))
+        assert [exchange.operation for exchange in server.journal.exchanges() if exchange.operation == "CLEAR"] == []
+        assert answers_noop(Release.parse(real), server.host, server.port)
+
+
+@pytest.mark.parametrize("release", ["0.3.10", "0.4.3", "0.4.4", "0.4.7", "0.5.1", "0.5.6"])
+def test_a_server_of_the_release_that_was_named_is_taken(release):
+    with mock_mp_server(Release.parse(release)) as server:
+        found = LiveMpServers(address=(server.host, server.port)).get(Release.parse(release))
+        assert (found.host, found.port) == (server.host, server.port)
 
 
 def test_a_live_server_has_no_journal_takes_no_faults_and_is_not_ours_to_stop():

@@ -6,9 +6,9 @@ import pytest
 
 from fixturegen.corpus import load_corpus
 from fixturegen.errors import EnvironmentUnavailable
-from harness import real_wrappers
 from harness.failure import TargetUnavailable
-from harness.real_wrappers import Reading, RealWrappers
+from harness.mp import real_wrappers
+from harness.mp.real_wrappers import Reading, RealWrappers
 from wire.release import Release
 
 RELEASE = Release.parse("0.5.5")

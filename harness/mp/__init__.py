@@ -1,0 +1,1 @@
+"""What cases about the multiprocess server are given: servers, keys, what a mock saw, the classes that read registrations."""

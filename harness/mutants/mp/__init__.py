@@ -1,0 +1,1 @@
+"""Defective clients of the multiprocess server."""

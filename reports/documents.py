@@ -1,0 +1,24 @@
+"""Documents from templates: those of a package, as Markdown or as HTML."""
+
+from __future__ import annotations
+
+import functools
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+
+from reports.escape import escape_markdown
+
+
+@functools.cache
+def templates(package: str, *, html: bool) -> Environment:
+    """The templates in the folder of a package; in HTML every value is escaped, in Markdown those with the filter ``md``."""
+    made = Environment(
+        loader=PackageLoader(package),
+        autoescape=html,  # noqa: S701  # on for HTML; Markdown has a filter of its own
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+    )
+    made.filters["md"] = escape_markdown
+    return made
