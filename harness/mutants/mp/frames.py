@@ -229,7 +229,7 @@ def _require_known(release: Release, type_: Type, value: Value) -> None:
 @mp_mutant(
     "mp-unknown-members-refused",
     stands_for="Strict decoding, as serde's deny_unknown_fields, against a server that is one release newer.",
-    found_by=("mp.requests.decode", "mp.replies.decode", "mp.misbehaviour.newer-server"),
+    found_by=("mp.requests.decode", "mp.misbehaviour.newer-server"),
 )
 class UnknownMembersRefused(ReferenceMpClient):
     """Refuses a message whose records have members that it does not know."""
@@ -474,6 +474,7 @@ class _LastFrame(MpCodec):
 @mp_mutant(
     "mp-last-frame-is-the-result",
     stands_for="A reply taken from its end: right as long as nothing stands behind the result.",
+    releases="0.3.10 and later",
     found_by=("mp.replies.decode-more-frames",),
 )
 class LastFrame(ReferenceMpClient):
