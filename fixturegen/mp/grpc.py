@@ -90,7 +90,7 @@ def grpc_vectors(release: Release, environment: PinnedEnvironment) -> list[Vecto
     if not GRPC[release]:
         return []
     asked = calls()
-    outcomes, again = _made(release, environment, asked), _made(release, environment, asked)
+    outcomes, again = calls_made(release, environment, asked), calls_made(release, environment, asked)
     found = []
     for call, outcome, other in zip(asked, outcomes, again, strict=True):
         if outcome != other:
@@ -101,7 +101,13 @@ def grpc_vectors(release: Release, environment: PinnedEnvironment) -> list[Vecto
     return found
 
 
-def _made(release: Release, environment: PinnedEnvironment, asked: list[Call]) -> list[dict[str, Json]]:
+def calls_made(release: Release, environment: PinnedEnvironment, asked: list[Call]) -> list[dict[str, Json]]:
+    """The outcomes of calls at a server of their own, in their order; each has its ``request`` in hexadecimal as well.
+
+    Raises:
+        EnvironmentUnavailable: the server or the probe does not start.
+        CaptureError: the calls could not be made.
+    """
     with environment.mp_server(release, Launch(shared_memory=False, grpc=True)) as server:
         listed = [{"method": call.method, "request": call.request} for call in asked]
         args = {"target": f"{server.host}:{server.port}", "calls": listed}

@@ -7,6 +7,7 @@ import pytest
 
 from fixturegen.corpus import load_corpus
 from fixturegen.environment import open_environment
+from fixturegen.mp import grpc
 from fixturegen.mp.registration import decode_registrations, globals_of
 from fixturegen.venv import VenvEnvironment
 from wire.release import Release
@@ -36,7 +37,8 @@ def laughs(levels):
 
 def require_the_corpus(environment, release):
     """Every captured question, asked once more in one process, has the captured outcome."""
-    vectors = [vector for found in load_corpus(release, protocol="mp").vectors.values() for vector in found]
+    captured = load_corpus(release, protocol="mp").vectors
+    vectors = [vector for op, found in captured.items() if op != grpc.OP for vector in found]
     job = {"vectors": [{"id": vector.id, "op": vector.op, "args": vector.args} for vector in vectors]}
     outcomes = environment.run_mp_probe(release, job, timeout=120)["outcomes"]
     for vector in vectors:
@@ -47,6 +49,14 @@ def require_the_corpus(environment, release):
 @pytest.mark.parametrize("text", ["0.3.14", "0.5.6"])
 def test_asked_again_in_a_venv_gives_the_corpus(pinned_release, text):
     require_the_corpus(open_environment("venv"), type(pinned_release).parse(text))
+
+
+@pytest.mark.live
+def test_calls_over_grpc_made_again_give_the_corpus(pinned_release):
+    captured = load_corpus(pinned_release, protocol="mp").vectors[grpc.OP]
+    made = grpc.calls_made(pinned_release, open_environment("venv"), grpc.calls())
+    found = [({"hex": outcome.pop("request")}, outcome) for outcome in made]
+    assert found == [(vector.args["request"], vector.outcome) for vector in captured]
 
 
 @pytest.mark.docker
