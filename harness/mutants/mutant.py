@@ -9,7 +9,7 @@ import pkgutil
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Final, TypeVar
+from typing import Any, Final, TypeVar
 
 import harness.mutants as package
 from harness.client import ClientUnavailable
@@ -108,6 +108,20 @@ _CLIENTS: Final[dict[str, Mutant | MpMutant]] = {}
 _SERVERS: Final[dict[str, ServerMutant | MpServerMutant]] = {}
 
 
+def _registrar(
+    table: dict[str, Any], kind: Callable[..., Defect], sound: type, name: str, releases: str, **words: Any
+) -> Callable[[Any], Any]:
+    """Puts a subclass of ``sound`` into a table, as a defect of a kind with the words of its decorator."""
+
+    def register(defective: type) -> type:
+        place, defect = _described(name, defective, sound)
+        about = {"name": name, "place": place, "defect": defect, "releases": ReleaseRange.parse(releases), **words}
+        table[name] = kind(make=defective, **about)
+        return defective
+
+    return register
+
+
 def mutant(
     name: str,
     *,
@@ -121,22 +135,9 @@ def mutant(
     Raises:
         ValueError: the name is taken, or there is no docstring.
     """
-
-    def register(client: Defective) -> Defective:
-        place, defect = _described(name, client, ReferenceClient)
-        _CLIENTS[name] = Mutant(
-            name=name,
-            place=place,
-            defect=defect,
-            stands_for=stands_for,
-            releases=ReleaseRange.parse(releases),
-            found_by=found_by,
-            captured=captured,
-            make=client,
-        )
-        return client
-
-    return register
+    return _registrar(
+        _CLIENTS, Mutant, ReferenceClient, name, releases, stands_for=stands_for, found_by=found_by, captured=captured
+    )
 
 
 def mp_mutant(
@@ -152,22 +153,9 @@ def mp_mutant(
     Raises:
         ValueError: the name is taken, or there is no docstring.
     """
-
-    def register(client: DefectiveMp) -> DefectiveMp:
-        place, defect = _described(name, client, ReferenceMpClient)
-        _CLIENTS[name] = MpMutant(
-            name=name,
-            place=place,
-            defect=defect,
-            stands_for=stands_for,
-            releases=ReleaseRange.parse(releases),
-            found_by=found_by,
-            captured=captured,
-            make=client,
-        )
-        return client
-
-    return register
+    return _registrar(
+        _CLIENTS, MpMutant, ReferenceMpClient, name, releases, stands_for=stands_for, found_by=found_by, captured=captured
+    )
 
 
 def server_mutant(
@@ -178,21 +166,7 @@ def server_mutant(
     Raises:
         ValueError: the name is taken, or there is no docstring.
     """
-
-    def register(server: DefectiveServer) -> DefectiveServer:
-        place, defect = _described(name, server, LmServer)
-        _SERVERS[name] = ServerMutant(
-            name=name,
-            place=place,
-            defect=defect,
-            stands_for=stands_for,
-            releases=ReleaseRange.parse(releases),
-            found_by=found_by,
-            make=server,
-        )
-        return server
-
-    return register
+    return _registrar(_SERVERS, ServerMutant, LmServer, name, releases, stands_for=stands_for, found_by=found_by)
 
 
 def mp_server_mutant(
@@ -203,21 +177,7 @@ def mp_server_mutant(
     Raises:
         ValueError: the name is taken, or there is no docstring.
     """
-
-    def register(server: DefectiveMpServer) -> DefectiveMpServer:
-        place, defect = _described(name, server, MpServer)
-        _SERVERS[name] = MpServerMutant(
-            name=name,
-            place=place,
-            defect=defect,
-            stands_for=stands_for,
-            releases=ReleaseRange.parse(releases),
-            found_by=found_by,
-            make=server,
-        )
-        return server
-
-    return register
+    return _registrar(_SERVERS, MpServerMutant, MpServer, name, releases, stands_for=stands_for, found_by=found_by)
 
 
 def load_mutants() -> Mapping[str, Mutant | MpMutant]:

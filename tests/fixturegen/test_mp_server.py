@@ -4,10 +4,10 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
+from waiting import wait_until
 
 from fixturegen.errors import EnvironmentUnavailable
 from fixturegen.mp import server as server_module
@@ -82,7 +82,7 @@ def test_a_server_is_gone_when_the_block_fails():
 
 HOLDS = f"""
 import os, signal, sys
-sys.path.insert(0, {str(ROOT / "tests" / "fixturegen")!r})
+sys.path[:0] = [{str(ROOT / "tests" / "fixturegen")!r}, {str(ROOT / "tests")!r}]
 from test_mp_server import SERVES, running
 with running(SERVES) as server:
     print(server.pid, server.shm_name, flush=True)
@@ -95,11 +95,10 @@ def test_a_server_and_its_memory_do_not_outlive_a_process_that_was_killed():
     done = subprocess.run([sys.executable, "-c", HOLDS], env=variables, capture_output=True, text=True, timeout=60, check=False)
     assert done.returncode == -signal.SIGKILL, done.stderr
     pid, name = done.stdout.split()
-    until = time.monotonic() + 20
     left = [Path(f"/proc/{pid}"), SHARED_FOLDER / name, SHARED_FOLDER / f"lmcache_l1_pool_{pid}"]
-    while any(path.exists() for path in left) and time.monotonic() < until:
-        time.sleep(0.05)
-    assert [path for path in left if path.exists()] == []
+    wait_until(
+        lambda: not any(path.exists() for path in left), lambda: f"still there: {[str(path) for path in left if path.exists()]}"
+    )
 
 
 def test_a_restarted_server_is_another_process_at_the_same_address():

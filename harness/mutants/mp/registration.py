@@ -8,7 +8,7 @@ from typing import Any
 from harness.mutants.mutant import mp_mutant
 from harness.reference.mp.client import ReferenceMpClient
 from harness.reference.mp.codec import MpCodec
-from wire.mp.registration import encode_registration
+from wire.mp.registration import WrapperRefused, encode_registration
 from wire.release import Release
 
 CAPTURED = ("mp_encode_registration",)
@@ -62,8 +62,8 @@ class _Pickled(MpCodec):
     def encode_registration(self, release: Release, wrapper: str, fields: Mapping[str, Any], size: str | None) -> bytes:
         try:
             return encode_registration(PICKLES, wrapper, fields, size=size)
-        except Exception:  # noqa: BLE001  # wrappers that are newer than pickles are written as they are
-            return super().encode_registration(release, wrapper, fields, size)
+        except WrapperRefused:
+            return super().encode_registration(release, wrapper, fields, size)  # the wrapper is newer than pickles
 
 
 @mp_mutant(
