@@ -1,9 +1,8 @@
 """The C++ example is conformant, and mistakes in it are found and named."""
 
-import subprocess
-
 import pytest
 from broken_sources import EXAMPLES, Breakage, Workshop, assert_in_table, found
+from cmake_builds import builder
 from conformance import assert_conformant
 from generations import REPRESENTATIVES, comma_separated
 
@@ -39,19 +38,9 @@ BREAKAGES = [
 ]
 
 
-def build(cmake):
-    def run(source, folder):
-        configure = [cmake, "-S", source, "-B", folder, "-DCMAKE_BUILD_TYPE=Release"]
-        subprocess.run(configure, check=True, capture_output=True, timeout=120)
-        subprocess.run([cmake, "--build", folder, "--parallel", "2"], check=True, capture_output=True, timeout=600)
-        return folder / "lmclient"
-
-    return run
-
-
 @pytest.fixture(scope="module")
 def workshop(cmake, shared_folder):
-    return Workshop(EXAMPLES / "cpp", build(cmake), shared_folder)
+    return Workshop(EXAMPLES / "cpp", builder(cmake, "lmclient", build_type="Release"), shared_folder)
 
 
 @pytest.fixture(scope="module")

@@ -1,9 +1,8 @@
 """The C++ example for the multiprocess server is conformant, and mistakes in it are found and named."""
 
-import subprocess
-
 import pytest
 from broken_sources import EXAMPLES, Breakage, Workshop, assert_in_table, found
+from cmake_builds import builder
 from conformance import assert_conformant
 
 UNSUPPORTED = {"mp_encode_registration", "concurrent"}
@@ -48,20 +47,10 @@ BREAKAGES = [
 ]
 
 
-def build(cmake):
-    def run(source, folder):
-        # Without optimization: compiling costs more here than running does. The nightly run has the optimized program.
-        configure = [cmake, "-S", source, "-B", folder, "-DCMAKE_BUILD_TYPE=None"]
-        subprocess.run(configure, check=True, capture_output=True, timeout=120)
-        subprocess.run([cmake, "--build", folder, "--parallel", "2"], check=True, capture_output=True, timeout=600)
-        return folder / "lmclient-mp"
-
-    return run
-
-
 @pytest.fixture(scope="module")
 def workshop(cmake, zeromq, shared_folder):
-    return Workshop(EXAMPLES / "cpp-mp", build(cmake), shared_folder)
+    # Without optimization: compiling costs more here than running does. The nightly run has the optimized program.
+    return Workshop(EXAMPLES / "cpp-mp", builder(cmake, "lmclient-mp", build_type="None"), shared_folder)
 
 
 @pytest.fixture(scope="module")
