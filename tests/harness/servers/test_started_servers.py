@@ -56,7 +56,7 @@ def test_a_started_server_of_the_other_wire_answers():
 
 
 def test_nothing_of_a_started_server_is_left():
-    started = StartedServer(COMMAND, RELEASE, lambda host, port: True)
+    started = StartedServer(COMMAND, RELEASE, lambda *_: True)
     started.start()
     mark, folder = started._leash.mark, started._log.parent
     started.stop()
@@ -65,7 +65,7 @@ def test_nothing_of_a_started_server_is_left():
 
 
 def test_a_server_that_ends_at_once_is_told_with_its_last_words():
-    started = StartedServer((sys.executable, "-c", "raise SystemExit('no room')"), RELEASE, lambda host, port: False)
+    started = StartedServer((sys.executable, "-c", "raise SystemExit('no room')"), RELEASE, lambda *_: False)
     try:
         with pytest.raises(TargetUnavailable, match=r"(?s)ended with status 1 when it was started; it wrote:.*no room"):
             started.start()
