@@ -42,6 +42,10 @@ class PluginSpec:
     python: str = field(default_factory=lambda: sys.executable)
     real: bool = False
     """The interpreter is one of the pinned environment, with the lmcache of the release that is judged."""
+    environment: Mapping[str, str] | None = None
+    """Variables of its process; those of this one if None."""
+    options: Mapping[str, Any] = field(default_factory=dict)
+    """What the program that holds it has to know besides; see :mod:`harness.l2.pinned`."""
 
     @property
     def names_folder(self) -> bool:
