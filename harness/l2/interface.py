@@ -1,7 +1,6 @@
 """What each release asks of an L2 adapter of kind ``plugin``, as tables read from ``lmcache.v1.distributed.l2_adapters.base``.
 
-The release where such a plugin can be loaded first is 0.4.2 (``plugin_l2_adapter``). In 0.5.4 the bitmaps moved to another module,
-which an adapter has to import from where its release has it.
+The first release that loads such plugins is 0.4.2 (``plugin_l2_adapter``).
 """
 
 from __future__ import annotations
@@ -24,7 +23,7 @@ STORE_RESULT: Final = RangeTable[StoreResult]("what a completed store task gives
 """A boolean, or an ``L2StoreResult``, which the server asks ``is_successful()`` and ``bytes_transferred()``."""
 
 USAGE: Final = RangeTable[Usage]("what get_usage gives", ("0.4.2", "none"), ("0.4.3", "pair"), ("0.4.5", "bytes"))
-"""Nothing; a pair of fractions, which are the adapter's business; or an ``AdapterUsage``, for which the interface counts bytes."""
+"""Nothing; a pair of fractions, which are the adapter's business; or an ``AdapterUsage``, whose bytes the interface counts."""
 
 LISTENING: Final = RangeTable[Listening](
     "what listeners are told of stored keys", ("0.4.2", "none"), ("0.4.3", "keys"), ("0.4.7", "sizes")

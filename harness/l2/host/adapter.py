@@ -1,4 +1,4 @@
-"""An adapter of kind ``plugin``, used as the real server uses it (``storage_controllers``): a subclass of lmcache's own interface.
+"""An adapter of kind ``plugin``, a subclass of lmcache's own interface, used as the real server does (``storage_controllers``).
 
 Results are asked for when the descriptor of their operation was ready and was consumed, and at no other time: what is there
 without that, the server never sees. What touches lmcache itself is in ``fixturegen/probes/l2``, whose modules are imported by
@@ -233,7 +233,8 @@ class Adapter(Driver):
         return {"ok": True, "error": "", "found": found}
 
     def delete(self, keys: Sequence[str], timeout: float) -> Result:
-        """Delete; the method has no verdict."""
+        """Delete; the method has no verdict, and nobody can end it."""
+        del timeout
         self.remove(keys)
         return {"ok": True, "error": "", "gone": None}
 
@@ -367,7 +368,7 @@ def _objects(buffers: Sequence[Buffer]) -> list[Any]:
 
 
 def _bits(bitmap: Any, name: str) -> Result | None:
-    """A bitmap of lmcache: its text has one digit for each bit, in their order; nothing else tells its length in every release."""
+    """A bitmap of lmcache. Its text has one digit for each bit, in order; nothing else tells its length in every release."""
     if bitmap is None:
         return None
     text = str(bitmap)
