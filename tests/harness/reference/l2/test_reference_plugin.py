@@ -200,7 +200,7 @@ def test_senseless_parameters_are_refused(opened, params, words):
 
 def test_an_unexpected_error_still_completes_the_batch(opened):
     class Broken(ReferencePlugin):
-        def _load(self, key, target, until):
+        def _load(self, *_):
             raise ArithmeticError("odd")
 
     plugin = opened(Broken)
