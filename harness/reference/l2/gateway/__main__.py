@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import shutil
 import sys
 import threading
 from pathlib import Path
@@ -18,6 +19,7 @@ def main() -> None:
     parser.add_argument("--port", default=0, type=int, help="0: one that the kernel picks")
     parser.add_argument("--fragment-size", default=2**18, type=int)
     parser.add_argument("--no-durable", dest="durable", action="store_false", help="do not wait for the disk")
+    parser.add_argument("--temporary", action="store_true", help="remove the folder at the end")
     asked = parser.parse_args()
     with GatewayServer(
         (asked.host, asked.port), asked.folder, fragment_size=asked.fragment_size, durable=asked.durable
@@ -30,6 +32,8 @@ def main() -> None:
         sys.stdin.buffer.read()
         server.shutdown()
         server.folder.close()
+    if asked.temporary:
+        shutil.rmtree(asked.folder, ignore_errors=True)
 
 
 if __name__ == "__main__":

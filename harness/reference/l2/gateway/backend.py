@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import contextlib
+import shutil
 import socket
 import subprocess
 import sys
 import tempfile
 import time
+import weakref
 from pathlib import Path
 from typing import Final
 
@@ -22,12 +24,14 @@ class GatewayBackend:
     """One gateway process, always at the same address, over a folder of its own that outlives it."""
 
     def __init__(self) -> None:
-        self._folder = tempfile.TemporaryDirectory(prefix="lmconform-gateway-")
+        self.folder = Path(tempfile.mkdtemp(prefix="lmconform-gateway-"))
+        """Where its objects lie."""
         # Bound and never listening: it keeps the port for us while no gateway runs, and callers are refused.
         self._port = socket.socket()
         self._port.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         self._port.bind(("127.0.0.1", 0))
         self._process: subprocess.Popen[str] | None = None
+        self._end = weakref.finalize(self, _give_back, self._port, self.folder)
 
     @property
     def address(self) -> str:
@@ -35,16 +39,12 @@ class GatewayBackend:
         host, port = self._port.getsockname()
         return f"{host}:{port}"
 
-    @property
-    def folder(self) -> Path:
-        """Where its objects lie."""
-        return Path(self._folder.name)
-
     def start(self) -> str:
         """Run it, if it does not; its address."""
         if self._process is None:
             port = self.address.rpartition(":")[2]
             program = [sys.executable, "-m", "harness.reference.l2.gateway", "--folder", str(self.folder), "--port", port]
+            program += ["--temporary"]  # should this process be killed, nobody else would remove it
             self._process = subprocess.Popen(
                 program, cwd=_above(), stdin=subprocess.PIPE, stdout=subprocess.PIPE, encoding="utf-8"
             )
@@ -86,8 +86,12 @@ class GatewayBackend:
     def close(self) -> None:
         """Stop it, give the port back and remove the folder."""
         self.stop()
-        self._port.close()
-        self._folder.cleanup()
+        self._end()
+
+
+def _give_back(port: socket.socket, folder: Path) -> None:
+    port.close()
+    shutil.rmtree(folder, ignore_errors=True)
 
 
 def _above() -> Path:
