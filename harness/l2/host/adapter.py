@@ -103,9 +103,10 @@ class Adapter(Driver):
 
     def offers(self) -> list[str]:
         """Which of the optional methods the class has of its own, and what the interface does for it."""
+        asked = self._real.interface["usage"]
         own = {
             "delete": self._overrides("delete"),
-            "usage": self._real.interface["usage"] == "bytes" or self._overrides("get_usage"),
+            "usage": asked == "bytes" or (asked == "pair" and self._overrides("get_usage")),
             "statistics": callable(getattr(self.plugin, "statistics", None)) or self._overrides("report_status"),
             "corrupt": callable(getattr(self.plugin, "lmconform_corrupt", None)),
             "listing": self._overrides("list_l2_keys"),
@@ -244,7 +245,7 @@ class Adapter(Driver):
 
     def usage(self) -> Any:
         """``bytes``, ``capacity``, ``fraction`` and ``by_salt``; what the release does not tell is None."""
-        if not callable(getattr(self.plugin, "get_usage", None)):
+        if self._real.interface["usage"] == "none":
             return None
         given = call("get_usage", self.plugin.get_usage)
         if self._real.interface["usage"] == "pair":
