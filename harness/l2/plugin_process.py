@@ -570,7 +570,7 @@ class Plugin:
 
 
 _OF_THE_PROCESS: Final = frozenset(
-    {"beat", "blank", "buffers", "check", "disturbed", "read", "resources", "rest", "spend", "together", "write"}
+    ["beat", "blank", "buffers", "check", "disturbed", "read", "resources", "rest", "spend", "together", "write"]
 )
 """Commands that do not name an instance."""
 
