@@ -34,7 +34,7 @@ def store(plugin: Plugin, judge: Judge, objects: Objects, *, cite: str | None = 
 
 
 def holds(
-    plugin: Plugin, judge: Judge, objects: Objects, *, because: str, absent: Objects | None = None, cite: str | None = None
+    plugin: Plugin, judge: Judge, objects: Objects, *, when: str, absent: Objects | None = None, cite: str | None = None
 ) -> None:
     """A load in one batch finds all of some objects, with their bytes, and none of the absent ones.
 
@@ -56,7 +56,7 @@ def holds(
 
 
 def looks(
-    plugin: Plugin, judge: Judge, keys: Sequence[str], expected: Sequence[bool], *, because: str, cite: str | None = None
+    plugin: Plugin, judge: Judge, keys: Sequence[str], expected: Sequence[bool], *, when: str, cite: str | None = None
 ) -> None:
     """A lookup says exactly which of some keys are there."""
     judge.same_value(list(expected), plugin.lookup(keys), what=f"what a lookup finds {when}", cite=cite)
