@@ -37,6 +37,7 @@ from harness.l2.answers import (
     Stored,
     Submitted,
 )
+from harness.l2.calls.watcher import Watcher
 from harness.l2.host import frames
 from harness.l2.spec import Kind, PluginSpec
 from harness.supervise import STDERR_LIMIT, exit_text
@@ -65,9 +66,20 @@ class HostFault(Exception):
 
 
 class HostProcess:
-    """A process that can hold instances of one plugin."""
+    """A process that can hold instances of one plugin; a watcher sees its calls of the file system before they happen.
 
-    def __init__(self, spec: PluginSpec, budget: Budget, *, environment: Mapping[str, str] | None = None) -> None:
+    Raises:
+        CannotWatch: it cannot be watched here.
+    """
+
+    def __init__(
+        self,
+        spec: PluginSpec,
+        budget: Budget,
+        *,
+        environment: Mapping[str, str] | None = None,
+        watcher: Watcher | None = None,
+    ) -> None:
         self.spec = spec
         self.budget = budget
         self._status: int | None = None
@@ -81,6 +93,8 @@ class HostProcess:
             os.set_blocking(descriptor, False)
         self._in, self._out = ours_in, ours_out
         command = [spec.python, str(HOST), str(theirs_in), str(theirs_out)]
+        if watcher is not None:
+            environment = {**(os.environ if environment is None else environment), **watcher.environment}
         try:
             self._popen, self._leash = leash.start(
                 command,
@@ -88,7 +102,7 @@ class HostProcess:
                 stdin=subprocess.DEVNULL,
                 stdout=self._stderr,
                 stderr=self._stderr,
-                pass_fds=(theirs_in, theirs_out),
+                pass_fds=(theirs_in, theirs_out, *(watcher.descriptors if watcher is not None else ())),
             )
         except OSError as error:
             os.close(ours_in)
@@ -101,6 +115,8 @@ class HostProcess:
         self._last_resort = weakref.finalize(self, _give_up, self._leash, ours_in, ours_out)
         self._selector = selectors.DefaultSelector()
         self._selector.register(self._in, selectors.EVENT_READ)
+        if watcher is not None:
+            self._let_watch(watcher)
         self.about = self._load_class()
 
     @property
@@ -187,6 +203,13 @@ class HostProcess:
         """The same, and forget what it wrote."""
         self.end()
         self._stderr.close()
+
+    def _let_watch(self, watcher: Watcher) -> None:
+        try:
+            watcher.attach()
+        except BaseException:
+            self.discard_quietly()
+            raise
 
     def _load_class(self) -> Mapping[str, Any]:
         spec = self.spec

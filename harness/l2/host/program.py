@@ -15,7 +15,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from . import frames
+from . import frames, watched
 from .buffers import BLANK, Buffers
 from .driver import Driver, PluginError, Result, describe, shown
 
@@ -273,6 +273,7 @@ def main(arguments: Sequence[str]) -> None:
     for descriptor in (incoming, outgoing):
         os.set_inheritable(descriptor, False)  # a child of the plugin must not keep them open
     os.dup2(2, 1)
+    watched.install_if_asked()
     faulthandler.enable()
     faulthandler.register(signal.SIGUSR1)
     host = Host()
