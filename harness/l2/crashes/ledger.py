@@ -64,6 +64,8 @@ class Ledger:
     def __init__(self, sizes: Mapping[str, int]) -> None:
         self._sizes = dict(sizes)
         self._states = dict.fromkeys(sizes, State.ABSENT)
+        self.present: frozenset[str] = frozenset()
+        """Those that the last check found whole."""
 
     @property
     def keys(self) -> Sequence[str]:
@@ -110,13 +112,16 @@ class Ledger:
     def check(self, plugin: Plugin, *, must: FaultKind = "lost") -> Tally:
         """Look up and load everything; ``must`` is the fault when something that is sure is missing."""
         tally = Tally()
-        keys = list(self.keys)
+        keys, present = list(self.keys), set()
         for start in range(0, len(keys), BATCH):
             batch = keys[start : start + BATCH]
             looked = plugin.lookup(batch)
             loaded = plugin.load(batch, [self._sizes[key] for key in batch])
             for key, said, data in zip(batch, looked, loaded.data, strict=True):
-                tally.add(self.judge(key, data, sure=self._states[key] is State.SURE, must=must, said=said))
+                one = self.judge(key, data, sure=self._states[key] is State.SURE, must=must, said=said)
+                present |= {key} if one.whole else set()
+                tally.add(one)
+        self.present = frozenset(present)
         return tally
 
     def judge(self, key: str, data: bytes | None, *, sure: bool, must: FaultKind = "lost", said: bool = False) -> Tally:

@@ -13,6 +13,9 @@ class Trigger:
     def __init__(self, disk: Disk | None = None) -> None:
         self.changes = 0
         """All that were seen."""
+        self.fired = False
+        self.ended: FileCall | None = None
+        """The call before which the process was killed, once that is known."""
         self._disk = disk
         self._kill_at: int | None = None
         self._part = 0.0
@@ -30,4 +33,5 @@ class Trigger:
         end = self._kill_at is not None and self.changes >= self._kill_at
         if self._disk is not None and (not end or self._part):
             self._disk.before(call)
+        self.fired |= end
         return Kill(self._part) if end else GO
