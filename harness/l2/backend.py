@@ -56,12 +56,12 @@ class Backend:
             sys.path.insert(0, here)
         try:
             self._running: Any = getattr(importlib.import_module(place.module), place.class_name)()
-            lacks = [name for name in REQUIRED if not self.can(name)]
-            if lacks:
-                raise AttributeError(f"it has no method {', '.join(lacks)}")
-            self.address: str = str(self._running.start())
         except Exception as error:
             raise ClientUnavailable(f"backend {place.text}: {describe(error)}") from error
+        lacks = [name for name in REQUIRED if not self.can(name)]
+        if lacks:
+            raise ClientUnavailable(f"backend {place.text} has no method {', '.join(lacks)}; it needs {', '.join(REQUIRED)}")
+        self.address = str(self._call(self._running.start))
 
     def can(self, what: str) -> bool:
         """Whether it has a method: ``slow``, ``restart`` or ``corrupt``."""

@@ -461,10 +461,8 @@ class Plugin:
 
     def blank(self, sizes: Sequence[int]) -> list[Buffer]:
         """Memory that holds a pattern, to load into."""
-        return [
-            Buffer(number, size)
-            for number, size in zip(self._ask("blank", {"sizes": list(sizes)})["numbers"], sizes, strict=True)
-        ]
+        numbers = self._ask("blank", {"sizes": list(sizes)})["numbers"]
+        return [Buffer(number, size) for number, size in zip(numbers, sizes, strict=True)]
 
     def read(self, buffers: Sequence[Buffer]) -> list[bytes]:
         """What memory holds now."""

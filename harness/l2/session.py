@@ -34,6 +34,10 @@ class PluginSession(Watch):
     exit_status: int | None = None
 
     def __init__(self, spec: PluginSpec, *, budget: Budget | None = None, backend: BackendPlace | None = None) -> None:
+        if spec.names_backend and backend is None:
+            raise ClientUnavailable(
+                f"the parameters of {spec.text} name {{backend}}, and there is none; give --backend MODULE:CLASS"
+            )
         self.spec = spec
         self.budget = budget or Budget()
         self.patience = Patience(self.budget.call, self.budget.start)
@@ -46,10 +50,6 @@ class PluginSession(Watch):
         self._processes: list[HostProcess] = []
         self._said = ""
         try:
-            if spec.names_backend and backend is None:
-                raise ClientUnavailable(
-                    f"the parameters of {spec.text} name {{backend}}, and there is none; give --backend MODULE:CLASS"
-                )
             self.description = self._describe()
         except BaseException:
             self.stop()

@@ -1,4 +1,4 @@
-"""Which plugin is judged, as users write it: ``reference``, ``mutant:NAME``, ``lmcache:fs``, ``module:Class``, ``path.py:Class``."""
+"""Which plugin is judged, as users write it: ``reference``, ``mutant:NAME``, ``lmcache:fs``, ``module:Class``, ``file.py:Class``."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, Final, Literal, cast, get_args
+from typing import Any, Final, Literal, get_args
 
 from harness.usage import UsageError
 
@@ -70,9 +70,9 @@ def parse_plugin(text: str, kind: str | None = None, params: str | None = None) 
     Raises:
         UsageError: it names no plugin, or a kind that does not exist, or the parameters are no JSON object.
     """
-    if kind is not None and kind not in KINDS:
+    asked = next((one for one in KINDS if one == kind), None)
+    if asked is None and kind is not None:
         raise UsageError(f"unknown type of plugin {kind!r}; write one of {', '.join(KINDS)}")
-    asked = cast("Kind | None", kind)
     given = _parse_params(params)
     word, _, rest = text.strip().partition(":")
     if text.strip() == REFERENCE:
@@ -129,9 +129,7 @@ def _mutant(text: str, name: str, given: dict[str, Any] | None) -> PluginSpec:
     if name not in known:
         close = difflib.get_close_matches(name, list(known), n=1)
         guess = f" (did you mean {close[0]}?)" if close else ""
-        raise UsageError(
-            f"no mutant of the reference plugin is called {name!r}{guess}; 'lmconform mutants --list' shows them all"
-        )
+        raise UsageError(f"no mutant of a plugin is called {name!r}{guess}; 'lmconform mutants --list' shows them all")
     module, _, class_name = known[name].place.partition(":")
     params = _REFERENCE_PARAMS if given is None else given
     return PluginSpec(text, "native_plugin", module, class_name, params, (str(_TREE),))

@@ -1,8 +1,8 @@
 """Memory for objects as the real server hands it to a plugin, with fences around it and a watch on what comes too late.
 
-The server's views are those of ``ctypes`` arrays over its own memory: one-dimensional, of single bytes, writable, and of format
-``<B``, to which a slice of ``bytes`` cannot be assigned (``MemoryObj.byte_array`` in ``lmcache.v1.memory_management``). Views here
-are the same.
+The server's views are those of ``ctypes`` arrays over its own memory (``MemoryObj.byte_array`` in
+``lmcache.v1.memory_management``): one-dimensional, of single bytes, writable, and of format ``<B``, to which a slice of
+``bytes`` cannot be assigned. Views here are the same.
 """
 
 from __future__ import annotations

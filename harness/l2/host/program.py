@@ -285,6 +285,7 @@ def main(arguments: Sequence[str]) -> None:
         if members["op"] == "quit":
             os._exit(0)
         given: Blobs = ()
+        answer: Result
         try:
             result, given = host.answer(members["op"], members["args"], blobs)
             answer = {"ok": result}
