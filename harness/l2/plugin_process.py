@@ -19,7 +19,7 @@ import time
 import weakref
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import IO, Any, Final
+from typing import IO, Any, Final, Literal, cast, get_args
 
 from fixturegen import leash
 from harness.client import AdapterFault, Budget, ClientCrash, ClientFailure, ClientHang, ClientUnavailable
@@ -45,6 +45,9 @@ from harness.supervise import STDERR_LIMIT, exit_text
 HOST: Final = Path(__file__).resolve().parent / "host"
 GRACE: Final = 5.0
 """Seconds that the host gets to say that the plugin did not end something in time, before it counts as hung itself."""
+Durability = Literal["none", "process", "power"]
+DURABILITIES: Final[tuple[Durability, ...]] = get_args(Durability)
+"""What stored objects survive: nothing, the end of the process, or a loss of power."""
 _PIPE: Final = 1 << 20
 _PIECE: Final = 1 << 20
 _POLL: Final = 0.05
@@ -334,6 +337,8 @@ class Plugin:
         answer = self._ask("open", {"params": params}, deadline=process.budget.start)
         self.offers: Sequence[str] = tuple(answer["offers"])
         """What it has of ``delete``, ``usage``, ``statistics`` and ``corrupt``."""
+        self.durability = _durability(answer["durability"], process.spec)
+        """What objects survive whose store has completed."""
 
     @property
     def spec(self) -> PluginSpec:
@@ -605,6 +610,19 @@ _unwatched: Final = Watch()
 def describe(process: HostProcess, plugin: Plugin) -> Description:
     """What the class and an instance of it show."""
     return Description(process.about.get("version", ""), process.about.get("python", ""), plugin.offers)
+
+
+def _durability(said: Any, spec: PluginSpec) -> Durability:
+    """What a plugin says; one that says nothing is taken to keep objects where it stores outside of its process.
+
+    Raises:
+        PluginRaised: it is none of the three words.
+    """
+    if said is None:
+        return "process" if spec.names_folder or spec.names_backend else "none"
+    if said not in DURABILITIES:
+        raise PluginRaised(f"lmconform_durability is {said!r}; it must be one of {', '.join(DURABILITIES)}")
+    return cast("Durability", said)
 
 
 def _numbers(buffers: Sequence[Buffer]) -> list[int]:

@@ -3,7 +3,8 @@
 A machine that loses power, unlike a program that is killed, loses what the kernel had not written yet. A file that was written and
 not synced may have its new length and zeros instead of its bytes, or end early, although its name, or its new name after a
 rename, is there. Names that were made, given or removed since their folder was synced may be gone or back: some number of the
-last ones, since a file system keeps them in order.
+last ones, since a file system keeps such changes in order. So a sync of a folder makes durable what was done to its names, and to
+any names before that.
 """
 
 from __future__ import annotations
@@ -28,8 +29,8 @@ _PAGE: Final = 4096
 class _Name:
     """A change of a name that is not durable yet, and how it is undone."""
 
-    folders: set[Path]
-    """Those that must be synced before it is."""
+    folder: Path
+    """Once this is synced, so is the change."""
     undo: Callable[[], None]
 
 
@@ -56,9 +57,9 @@ class Disk:
         elif call.name in OPENS:
             self._opened(call)
         elif call.name in MAKES and not call.path.exists():
-            self._name({call.path.parent}, lambda: shutil.rmtree(call.path))
+            self._name(call.path.parent, lambda: shutil.rmtree(call.path))
         elif call.name in LINKS and call.to is not None and not os.path.lexists(call.to):
-            self._name({call.to.parent}, call.to.unlink)
+            self._name(call.to.parent, call.to.unlink)
         elif call.name in RENAMES and os.path.lexists(call.path):
             self._renamed(call)
         elif call.name in REMOVES and os.path.lexists(call.path):
@@ -93,16 +94,15 @@ class Disk:
         shutil.rmtree(self.attic, ignore_errors=True)
         self._kept = 0
 
-    def _name(self, folders: set[Path], undo: Callable[[], None]) -> None:
-        self._names.append(_Name(folders, undo))
+    def _name(self, folder: Path, undo: Callable[[], None]) -> None:
+        self._names.append(_Name(folder, undo))
 
     def _synced(self, call: FileCall) -> None:
         status = call.status()
         if status is not None:
             self._from.pop(_inode(status), None)
-        for name in self._names:
-            name.folders.discard(call.path)
-        self._names = [name for name in self._names if name.folders]
+        durable = max((place for place, name in enumerate(self._names, 1) if name.folder == call.path), default=0)
+        del self._names[:durable]
 
     def _written(self, call: FileCall, offset: int) -> None:
         status = call.status()
@@ -113,7 +113,7 @@ class Disk:
     def _opened(self, call: FileCall) -> None:
         if not os.path.lexists(call.path):
             if call.name == "creat" or call.flags & os.O_CREAT:
-                self._name({call.path.parent}, call.path.unlink)
+                self._name(call.path.parent, call.path.unlink)
         elif call.name == "creat" or call.flags & os.O_TRUNC:
             self._written(call, 0)
 
@@ -127,15 +127,15 @@ class Disk:
             if replaced is not None:
                 replaced.rename(target)
 
-        self._name({source.parent, target.parent}, undo)
+        self._name(target.parent, undo)
 
     def _removed(self, path: Path) -> None:
         if path.is_dir() and not path.is_symlink():
-            self._name({path.parent}, path.mkdir)
+            self._name(path.parent, path.mkdir)
             return
         kept = self._keep(path)
         if kept is not None:
-            self._name({path.parent}, lambda: _back(kept, path))
+            self._name(path.parent, lambda: _back(kept, path))
 
     def _keep(self, path: Path) -> Path | None:
         """A second name for a file that is about to lose its own."""

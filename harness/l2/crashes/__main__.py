@@ -48,7 +48,7 @@ def main(
     finally:
         session.stop()
     sys.stdout.write(json.dumps(found.members(), indent=2) + "\n" if as_json else "\n".join(found.lines()) + "\n")
-    raise typer.Exit(ExitCode.FAILED if found.findings else ExitCode.OK)
+    raise typer.Exit(ExitCode.NOT_CONFORMANT if found.findings else ExitCode.CONFORMANT)
 
 
 def _tell(report: CrashReport) -> None:

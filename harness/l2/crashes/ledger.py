@@ -42,7 +42,7 @@ class Tally:
     """What checks found."""
 
     checked: int = 0
-    """Loads of one object."""
+    """Objects whose store had begun, each time that they were loaded."""
     whole: int = 0
     missed: int = 0
     promised: int = 0
@@ -126,6 +126,8 @@ class Ledger:
 
     def judge(self, key: str, data: bytes | None, *, sure: bool, must: FaultKind = "lost", said: bool = False) -> Tally:
         """One object that a load brought, or did not."""
+        if data is None and self._states[key] is State.ABSENT:
+            return Tally()
         if data is None:
             faults = [Fault(must, f"{key} of {self._sizes[key]} bytes: {FAULTS[must]}")] if sure else []
             return Tally(checked=1, missed=1, promised=int(said), faults=faults)

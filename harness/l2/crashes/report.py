@@ -9,6 +9,7 @@ from typing import Any
 
 from harness.l2.crashes.endings import WORDS, Kind
 from harness.l2.crashes.ledger import Fault, Tally
+from harness.l2.plugin_process import Durability
 
 
 @dataclass(frozen=True)
@@ -29,6 +30,8 @@ class CrashReport:
     """The figures of a run."""
 
     seed: int
+    durability: Durability = "process"
+    """What stored objects survive, as the plugin says."""
     kills: Counter[Kind] = field(default_factory=Counter)
     after_crash: Tally = field(default_factory=Tally)
     """What was found of everything ever stored, each time that the plugin was opened again."""
@@ -75,6 +78,7 @@ class CrashReport:
         """The same for programs."""
         return {
             "seed": self.seed,
+            "durability": self.durability,
             "kills": {**self.kills, "all": self.all_kills},
             "after_crash": _figures(self.after_crash),
             "running": {**_figures(self.running), "refused": self.refused},

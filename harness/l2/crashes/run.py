@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-import os
 import shutil
-import signal
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -14,12 +12,12 @@ from pathlib import Path
 from random import Random
 from typing import Final
 
-from harness.client import ClientFailure
+from harness.client import ClientCrash, ClientFailure
 from harness.l2.calls.disk import Disk
 from harness.l2.calls.watcher import CannotWatch, Watcher, why_not
 from harness.l2.crashes.damage import damage_one_file
 from harness.l2.crashes.endings import OPENING_CALLS, UNWATCHED, WATCHED, Ending, Kind, choose
-from harness.l2.crashes.ledger import Fault, Ledger, Tally
+from harness.l2.crashes.ledger import FAULTS, Fault, Ledger, Tally
 from harness.l2.crashes.report import CrashReport, Finding
 from harness.l2.crashes.trigger import Trigger
 from harness.l2.crashes.workload import Workload
@@ -104,16 +102,20 @@ class CrashRun:
             with self._opened(epoch, trigger, ending) as plugin:
                 if plugin is None:
                     return
+                report.durability = plugin.durability
                 self._check(number, epoch, plugin, report.after_crash)
                 report.largest_leftover = max(report.largest_leftover, self._leftover(epoch))
                 workload = Workload(plugin, epoch.ledger, random)
-                self._work(workload, trigger, ending, random)
-                report.running.add(workload.tally)
-                report.refused += workload.refused
-                self._found(number, epoch, workload.tally)
+                try:
+                    self._work(workload, trigger, ending, random)
+                finally:
+                    report.running.add(workload.tally)
+                    report.refused += workload.refused
+                    self._found(number, epoch, workload.tally)
         except ClientFailure as failure:
-            self._found(number, epoch, Tally(faults=[Fault("dead", f"{type(failure).__name__}: {failure}{_words(failure)}")]))
-            return
+            if not (trigger.fired and isinstance(failure, ClientCrash)):
+                self._found(number, epoch, _dead(failure))
+                return
         finally:
             epoch.ended = self._ended(ending, trigger, epoch, random)
         if number % DAMAGE_EVERY == 0 and self.session.spec.names_folder:
@@ -131,7 +133,7 @@ class CrashRun:
                 process = HostProcess(self.session.spec, self.session.budget, watcher=watcher)
                 plugin = Plugin(process, epoch.folder, self.session.backend_address, watch=Watch())
             except ClientFailure:
-                if watcher is None or watcher.killed_before is None:
+                if not trigger.fired:
                     raise
                 yield None
             else:
@@ -160,14 +162,10 @@ class CrashRun:
         if ending.kind in {"call", "power"}:
             trigger.arm(1 + int(ending.at * 1.2 * self._changes), ending.part)
         elif ending.kind == "moment":
-            timer = threading.Timer(ending.at * self._seconds, _kill, [workload.plugin.pid])
+            timer = threading.Timer(ending.at * self._seconds, trigger.kill, [workload.plugin.pid])
             timer.start()
         try:
             workload.run(steps)
-        except ClientFailure:
-            if workload.plugin.alive or not (timer is not None or trigger.fired):
-                raise
-        else:
             if ending.watched:
                 self._changes += _WEIGHT * (trigger.changes - changes - self._changes)
             else:
@@ -179,14 +177,17 @@ class CrashRun:
 
     def _ended(self, ending: Ending, trigger: Trigger, epoch: _Epoch, random: Random) -> str:
         """What happened at the end, in words; power is lost here."""
+        report = self._report
         words = f"killed {'after its work' if trigger.ended is None and ending.watched else ending.kind}"
+        if report.durability == "none":
+            epoch.ledger.doubt()
         if trigger.ended is not None:
             part = f", after {ending.part:.1%} of it" if ending.part and trigger.ended.size else ""
             words = f"killed before {trigger.ended}{part}"
         if ending.kind == "power":
             lost = epoch.disk.lose_power(random)
             words += f"; lost with the power: {'; '.join(lost) or 'nothing'}"
-            if self.session.spec.names_folder:
+            if report.durability != "power":
                 epoch.ledger.doubt()
         elif not ending.watched:
             epoch.disk.settle()  # what was not watched cannot be lost later
@@ -205,7 +206,7 @@ class CrashRun:
                 assert plugin is not None
                 self._check(number, epoch, plugin, self._report.after_damage)
         except ClientFailure as failure:
-            self._found(number, epoch, Tally(faults=[Fault("dead", f"{type(failure).__name__}: {failure}{_words(failure)}")]))
+            self._found(number, epoch, _dead(failure))
 
     def _found(self, number: int, epoch: _Epoch, tally: Tally) -> None:
         self._report.findings.extend(Finding(number, fault, epoch.ended) for fault in tally.faults)
@@ -250,11 +251,6 @@ class CrashRun:
         return None
 
 
-def _kill(pid: int) -> None:
-    with contextlib.suppress(ProcessLookupError):
-        os.kill(pid, signal.SIGKILL)
-
-
 def _size(folder: Path) -> int:
     total = 0
     for path in folder.rglob("*"):
@@ -263,6 +259,7 @@ def _size(folder: Path) -> int:
     return total
 
 
-def _words(failure: ClientFailure) -> str:
+def _dead(failure: ClientFailure) -> Tally:
     last = failure.stderr.strip().splitlines()
-    return f"; it said last: {last[-1]}" if last else ""
+    said = f"; it said last: {last[-1]}" if last else ""
+    return Tally(faults=[Fault("dead", f"{FAULTS['dead']}: {type(failure).__name__}: {failure}{said}")])

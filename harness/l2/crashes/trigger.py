@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
+import os
+import signal
+
 from harness.l2.calls.call import FileCall
 from harness.l2.calls.disk import Disk
 from harness.l2.calls.watcher import GO, Decision, Kill
@@ -14,6 +18,7 @@ class Trigger:
         self.changes = 0
         """All that were seen."""
         self.fired = False
+        """The process was killed by us."""
         self.ended: FileCall | None = None
         """The call before which the process was killed, once that is known."""
         self._disk = disk
@@ -24,6 +29,12 @@ class Trigger:
         """Kill before the n-th change from now on; of a write, do ``part`` first."""
         self._part = part
         self._kill_at = self.changes + number
+
+    def kill(self, pid: int) -> None:
+        """Kill the process now."""
+        self.fired = True
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(pid, signal.SIGKILL)
 
     def __call__(self, call: FileCall) -> Decision:
         """The watcher's question."""

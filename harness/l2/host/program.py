@@ -21,6 +21,8 @@ from .driver import Driver, PluginError, Result, describe, shown
 
 DRIVERS = {"native_plugin": "native:Native", "plugin": "adapter:Adapter"}
 """Where the driver of each kind is; the second one needs the real lmcache."""
+DURABILITY = "lmconform_durability"
+"""An attribute by which an instance says what its objects survive: ``none``, ``process`` or ``power``."""
 _RUNNERS = ("store", "load", "lookup", "delete")
 _PROCESS = Path("/proc/self")
 Blobs = Sequence[frames.Blob]
@@ -103,7 +105,7 @@ class Host:
             given = ", ".join(f"{name}={value!r}" for name, value in params.items())
             raise PluginError("raised", f"the class cannot be made with ({given}): {describe(error)}") from error
         self._instances[instance] = driver = self._driver(plugin, self._buffers)
-        return {"offers": driver.offers()}
+        return {"offers": driver.offers(), "durability": _plain_value(getattr(plugin, DURABILITY, None))}
 
     def close(self, instance: int) -> Result:
         """Close an instance; it stays known, so that what it does afterwards can be seen."""
