@@ -24,7 +24,9 @@ _NEWEST = "0.5.6"
 
 
 def main(
-    plugin: Annotated[str, typer.Argument(help="reference, mutant:NAME, lmcache:ADAPTER, package.module:Class, or file.py:Class.")],
+    plugin: Annotated[
+        str, typer.Argument(help="reference, mutant:NAME, lmcache:ADAPTER, package.module:Class, or file.py:Class.")
+    ],
     kills: Annotated[int, typer.Option(min=1, help="How often the plugin is killed.")] = 1000,
     seed: Annotated[int, typer.Option(help="Another seed makes other objects, work and kills.")] = 1,
     params: Annotated[str | None, typer.Option(help="Arguments of the class as JSON; {dir} becomes a folder.")] = None,

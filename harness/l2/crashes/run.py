@@ -18,11 +18,12 @@ from harness.l2.calls.watcher import CannotWatch, Watcher, why_not
 from harness.l2.crashes.damage import damage_one_file
 from harness.l2.crashes.endings import OPENING_CALLS, UNWATCHED, WATCHED, Ending, Kind, choose
 from harness.l2.crashes.ledger import FAULTS, Fault, Ledger, Tally
+from harness.l2.crashes.opening import opened
 from harness.l2.crashes.report import CrashReport, Finding
 from harness.l2.crashes.trigger import Trigger
 from harness.l2.crashes.workload import Workload
 from harness.l2.keys import L2Key
-from harness.l2.plugin_process import HostProcess, Plugin, Watch
+from harness.l2.plugin_process import HostProcess, Plugin
 from harness.l2.session import PluginSession
 from wire.release import Release
 
@@ -124,30 +125,13 @@ class CrashRun:
     @contextlib.contextmanager
     def _opened(self, epoch: _Epoch, trigger: Trigger, ending: Ending) -> Iterator[Plugin | None]:
         """The plugin in a process of its own, which is killed at the end; None if that was killed while it was opened."""
-        watcher = Watcher(epoch.folder, trigger) if ending.watched else None
         if ending.kind == "opening":
             trigger.arm(1 + int(ending.at * OPENING_CALLS), ending.part)
-        process = None
         try:
-            try:
-                process = HostProcess(self.session.spec, self.session.budget, watcher=watcher)
-                plugin = Plugin(process, epoch.folder, self.session.backend_address, watch=Watch())
-            except ClientFailure:
-                if not trigger.fired:
-                    raise
-                yield None
-            else:
+            with opened(self.session, epoch.folder, trigger, watched=ending.watched) as plugin:
                 yield plugin
         finally:
-            if process is not None:
-                process.kill()
-                process.discard()
             self._report.kills[ending.kind] += 1
-            if watcher is not None:
-                watcher.stop()
-                trigger.ended = watcher.killed_before
-                if watcher.failure is not None:
-                    raise watcher.failure
 
     def _check(self, number: int, epoch: _Epoch, plugin: Plugin, total: Tally) -> None:
         tally = epoch.ledger.check(plugin)
