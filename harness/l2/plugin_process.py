@@ -339,6 +339,8 @@ class Plugin:
         """What it has of ``delete``, ``usage``, ``statistics`` and ``corrupt``."""
         self.durability = _durability(answer["durability"], process.spec)
         """What objects survive whose store has completed."""
+        self.lacks: Sequence[str] = tuple(answer["lacks"])
+        """Methods that its kind demands and that it does not have."""
 
     @property
     def spec(self) -> PluginSpec:
@@ -495,9 +497,14 @@ class Plugin:
 
     # The contract of native_plugin
 
-    def event_fd(self) -> Mapping[str, Any]:
-        """What ``event_fd()`` gives now: ``descriptor`` (None unless it is an integer), ``type`` and ``shown``."""
-        return self._ask("event_fd")
+    def event_fd(self) -> int:
+        """What ``event_fd()`` gives now.
+
+        Raises:
+            PluginRaised: it gives no number.
+        """
+        descriptor: int = self._ask("event_fd")["descriptor"]
+        return descriptor
 
     def submit_store(self, keys: Sequence[str], buffers: Sequence[Buffer]) -> Submitted:
         """``submit_batch_set``."""
@@ -565,7 +572,7 @@ class Plugin:
     def step(self, op: str, *, times: int = 1, buffers: Sequence[Buffer] | None = None, **args: Any) -> Step:
         """A step of a thread, such as ``step("submit_lookup", keys=[...])``."""
         more: dict[str, Any] = {} if buffers is None else {"buffers": _numbers(buffers)}
-        return Step(op, {"instance": self._instance, **args, **more}, times)
+        return Step(op, {**self._named(op), **args, **more}, times)
 
     def _limit(self, timeout: float | None) -> float:
         return self._timeout if timeout is None else timeout
@@ -583,12 +590,16 @@ class Plugin:
     def _ask_for_bytes(
         self, op: str, args: Mapping[str, Any], blobs: Sequence[frames.Blob] = (), *, deadline: float | None = None
     ) -> tuple[dict[str, Any], list[bytearray]]:
-        of_instance = {} if op in _OF_THE_PROCESS else {"instance": self._instance}
         with self._watch.asked(op):
-            return self._process.ask(op, {**of_instance, **args}, blobs, deadline=self._limit(deadline))
+            return self._process.ask(op, {**self._named(op), **args}, blobs, deadline=self._limit(deadline))
+
+    def _named(self, op: str) -> dict[str, Any]:
+        return {} if op in _OF_THE_PROCESS else {"instance": self._instance}
 
 
-_OF_THE_PROCESS: Final = frozenset({"buffers", "blank", "read", "write", "check", "spend", "disturbed", "resources", "together"})
+_OF_THE_PROCESS: Final = frozenset(
+    ["beat", "blank", "buffers", "check", "disturbed", "read", "resources", "rest", "spend", "together", "write"]
+)
 """Commands that do not name an instance."""
 
 

@@ -152,7 +152,6 @@ class PluginSession(Watch):
         process = HostProcess(self.spec, self.budget)
         try:
             plugin = Plugin(process, self.new_folder(), self.backend_address, watch=self)
-            plugin.close()
             has = [self.spec.kind, *plugin.offers]
             if self.spec.names_folder:
                 has.append("folder")
@@ -167,5 +166,5 @@ class PluginSession(Watch):
             version=process.about.get("version") or UNKNOWN_VERSION,
             language="python",
             operations=tuple(has),
-            releases=(),
+            releases=("*",),
         )

@@ -1,4 +1,4 @@
-"""Which plugin is judged, as users write it: ``reference``, ``mutant:NAME``, ``lmcache:fs``, ``module:Class``, ``file.py:Class``."""
+"""Which plugin is judged, as users write it: ``reference``, ``mutant:NAME``, ``lmcache:ADAPTER`` or a class."""
 
 from __future__ import annotations
 

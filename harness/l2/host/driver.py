@@ -43,6 +43,10 @@ class Driver(ABC):
     def offers(self) -> list[str]:
         """What the plugin has of ``delete``, ``usage``, ``statistics`` and ``corrupt``."""
 
+    def lacks(self) -> list[str]:
+        """Methods that the kind demands and the plugin does not have."""
+        return []
+
     @abstractmethod
     def store(self, keys: Sequence[str], buffers: Sequence[Buffer], timeout: float) -> Result:
         """Members ``ok`` and ``error``."""

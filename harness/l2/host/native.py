@@ -33,14 +33,7 @@ class Native(Driver):
         super().__init__(plugin, buffers)
         self._lock = threading.Lock()
         self._arrived: dict[int, Result] = {}
-        missing = [name for name in METHODS if not callable(getattr(plugin, name, None))]
-        if missing:
-            raise PluginError("contract", f"the instance has no method {', '.join(missing)}")
-        descriptor = call("event_fd", plugin.event_fd)
-        try:
-            self._descriptor = int(descriptor)
-        except (TypeError, ValueError):
-            raise PluginError("contract", f"event_fd gave {shown(descriptor)}; it must be a number") from None
+        self._descriptor: int | None = None
 
     @property
     def commands(self) -> Mapping[str, Command]:
@@ -67,10 +60,18 @@ class Native(Driver):
         }
         return [name for name, methods in optional.items() if any(callable(getattr(self.plugin, one, None)) for one in methods)]
 
+    def lacks(self) -> list[str]:
+        """Which of the methods are not there, over which the server would refuse to start."""
+        return [name for name in METHODS if not callable(getattr(self.plugin, name, None))]
+
     def event_fd(self) -> Result:
         """What ``event_fd`` gives now, and what kind of thing that is."""
-        given = call("event_fd", self.plugin.event_fd)
-        return {"descriptor": given if isinstance(given, int) else None, "type": type(given).__name__, "shown": shown(given)}
+        given = call("event_fd", self._method("event_fd"))
+        try:
+            descriptor = int(given)
+        except (TypeError, ValueError):
+            raise PluginError("contract", f"event_fd gave {shown(given)}; it must be a number") from None
+        return {"descriptor": descriptor, "type": type(given).__name__}
 
     def submit_store(self, keys: Sequence[str], buffers: Sequence[int]) -> Result:
         """Begin to store."""
@@ -92,6 +93,9 @@ class Native(Driver):
 
     def poll(self, timeout: float) -> Result:
         """Wait for the descriptor."""
+        if self._descriptor is None:
+            self._descriptor = self.event_fd()["descriptor"]
+        assert self._descriptor is not None
         began = time.monotonic()
         poller = select.poll()
         poller.register(self._descriptor, select.POLLIN)
@@ -105,7 +109,7 @@ class Native(Driver):
     def drain(self) -> Result:
         """What is complete."""
         began = time.monotonic()
-        given = call("drain_completions", self.plugin.drain_completions)
+        given = call("drain_completions", self._method("drain_completions"))
         ended = time.monotonic()
         try:
             items = list(given)
@@ -163,13 +167,19 @@ class Native(Driver):
 
     def close(self) -> None:
         """Close the plugin."""
-        call("close", self.plugin.close)
+        call("close", self._method("close"))
+
+    def _method(self, name: str) -> Any:
+        method = getattr(self.plugin, name, None)
+        if not callable(method):
+            raise PluginError("contract", f"the plugin has no method {name}; the server does not start with it")
+        return method
 
     def _views(self, numbers: Sequence[int]) -> list[memoryview]:
         return [buffer.view() for buffer in self.buffers.get(numbers)]
 
     def _submit(self, name: str, *args: Any) -> Result:
-        method = getattr(self.plugin, name)
+        method = self._method(name)
         with self._lock:
             began = time.monotonic()
             number = call(name, method, *args)

@@ -23,7 +23,7 @@ DRIVERS = {"native_plugin": "native:Native", "plugin": "adapter:Adapter"}
 """Where the driver of each kind is; the second one needs the real lmcache."""
 DURABILITY = "lmconform_durability"
 """An attribute by which an instance says what its objects survive: ``none``, ``process`` or ``power``."""
-_RUNNERS = ("store", "load", "lookup", "delete")
+_BEAT = 0.001
 _PROCESS = Path("/proc/self")
 Blobs = Sequence[frames.Blob]
 
@@ -36,6 +36,7 @@ class Host:
         self._instances: dict[int, Driver] = {}
         self._factory: Callable[..., Any] | None = None
         self._driver: type[Driver] | None = None
+        self._resting = threading.Event()
         self._plain: dict[str, Callable[..., Result]] = {
             "load_class": self.load_class,
             "open": self.open,
@@ -47,6 +48,8 @@ class Host:
             "disturbed": self.disturbed,
             "resources": self.resources,
             "together": self.together,
+            "beat": self.beat,
+            "rest": self.rest,
         }
 
     def answer(self, op: str, args: Mapping[str, Any], blobs: list[bytearray]) -> tuple[Result, Blobs]:
@@ -105,7 +108,8 @@ class Host:
             given = ", ".join(f"{name}={value!r}" for name, value in params.items())
             raise PluginError("raised", f"the class cannot be made with ({given}): {describe(error)}") from error
         self._instances[instance] = driver = self._driver(plugin, self._buffers)
-        return {"offers": driver.offers(), "durability": _plain_value(getattr(plugin, DURABILITY, None))}
+        said = _plain_value(getattr(plugin, DURABILITY, None))
+        return {"offers": driver.offers(), "lacks": driver.lacks(), "durability": said}
 
     def close(self, instance: int) -> Result:
         """Close an instance; it stays known, so that what it does afterwards can be seen."""
@@ -166,6 +170,22 @@ class Host:
         if late:
             raise PluginError("hang", f"after {timeout:g} s these threads were still at work: {', '.join(late)}")
         return {"results": results}
+
+    def beat(self, timeout: float) -> Result:
+        """In a thread of :meth:`together`: do next to nothing every millisecond until :meth:`rest`; the longest pause between."""
+        self._resting.clear()
+        until = time.monotonic() + timeout
+        last, longest = time.monotonic(), 0.0
+        while not self._resting.is_set() and last < until:
+            time.sleep(_BEAT)
+            now = time.monotonic()
+            last, longest = now, max(longest, now - last)
+        return {"longest": longest}
+
+    def rest(self) -> Result:
+        """End :meth:`beat`."""
+        self._resting.set()
+        return {}
 
     def _thread(self, gate: threading.Barrier, steps: Sequence[Mapping[str, Any]], results: list[Result]) -> None:
         gate.wait()
