@@ -109,6 +109,10 @@ class Ledger:
         """Something happened after which each object may be missing."""
         self.deleting(self.keys)
 
+    def forget(self) -> None:
+        """Nothing was ever stored."""
+        self._states = dict.fromkeys(self._sizes, State.ABSENT)
+
     def check(self, plugin: Plugin, *, must: FaultKind = "lost") -> Tally:
         """Look up and load everything; ``must`` is the fault when something that is sure is missing."""
         tally = Tally()
@@ -140,7 +144,7 @@ class Ledger:
 
 def content(key: str, size: int) -> bytes:
     """The bytes that are stored under a key."""
-    return Random(key).randbytes(size)
+    return Random(key).randbytes(size)  # noqa: S311  # test data, no secrets
 
 
 def difference(expected: bytes, got: bytes) -> str:
