@@ -101,7 +101,7 @@ class HostProcess:
         try:
             self._popen, self._leash = leash.start(
                 command,
-                environment,
+                environment or spec.environment,
                 stdin=subprocess.DEVNULL,
                 stdout=self._stderr,
                 stderr=self._stderr,
@@ -221,7 +221,7 @@ class HostProcess:
             "module": spec.module,
             "name": spec.class_name,
             "paths": list(spec.paths),
-            "options": {"real": spec.real},
+            "options": {"real": spec.real, **spec.options},
         }
         try:
             return self.ask("load_class", args, deadline=self.budget.start)[0]
