@@ -1,1 +1,0 @@
-"""Storage plugins of the multiprocess server as subjects."""
