@@ -1,0 +1,1 @@
+"""Storage plugins of the multiprocess server: what they owe it."""
