@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import importlib.machinery
 import importlib.util
 import json
-from collections.abc import Mapping
+import sys
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, Literal
@@ -138,19 +140,18 @@ def plugin_adapter(kind: PluginKind, module: str, class_name: str, params: Mappi
     return json.dumps({"type": kind, "module_path": module, "class_name": class_name, "adapter_params": dict(params)})
 
 
-def import_root(module: str) -> Path:
+def import_root(module: str, paths: Sequence[str] = ()) -> Path:
     """The file or folder whose name makes a module importable: that of its outermost package.
 
-    Nothing of it is executed.
+    ``paths`` are looked through before those of this interpreter. Nothing is executed.
 
     Raises:
-        EnvironmentUnavailable: this interpreter does not find it, or it is nothing that can be linked.
+        EnvironmentUnavailable: it is not found, or it is nothing that can be linked.
     """
     top = module.partition(".")[0]
-    try:
+    found = importlib.machinery.PathFinder.find_spec(top, [*paths, *sys.path])
+    if found is None:
         found = importlib.util.find_spec(top)
-    except (ImportError, ValueError):
-        found = None
     if found is None:
         raise EnvironmentUnavailable(f"no module {top!r} is found; install it, or put the folder that holds it on PYTHONPATH")
     folders = list(found.submodule_search_locations or ())

@@ -132,6 +132,11 @@ def test_the_root_of_a_module_is_found_without_importing_it(importable, module, 
     assert import_root(module) == importable / root
 
 
+def test_a_module_is_looked_for_in_the_given_folders_first(importable):
+    (importable / "other" / "alone.py").touch()
+    assert import_root("alone", [str(importable / "other")]) == importable / "other" / "alone.py"
+
+
 def test_a_module_that_is_not_there_is_named(importable):
     with pytest.raises(EnvironmentUnavailable, match="no module 'lmconform_nowhere' is found"):
         import_root("lmconform_nowhere.inside")

@@ -17,9 +17,9 @@ from typing import Any
 Completion = tuple[Any, ...]
 Operation = str
 """``set``, ``get``, ``exists`` or ``delete``."""
-BLOCKED = 3.0
+BLOCKED = 1.5
 """Seconds for which a submit blocks."""
-LATE = 0.3
+LATE = 0.4
 """Seconds after its completion at which a load still writes."""
 
 

@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any, Final
 
 from fixturegen.environment import PinnedEnvironment
-from fixturegen.errors import EnvironmentUnavailable
 from fixturegen.mp.launch import Launch, PluginKind, import_root, plugin_adapter
 from fixturegen.mp.server import MpServer
 from harness.l2.served.engine import TIMEOUT, Engine
@@ -114,9 +113,9 @@ def busy_lookups(state: Mapping[str, Any]) -> int:
 
 
 def locks(state: Mapping[str, Any]) -> int:
-    """Objects of the first tier that are locked."""
+    """Objects of the first tier that are locked; what a load writes into is among those that are locked for writing."""
     found = state["l1_manager"]
-    return int(found["read_locked_count"] + found["write_locked_count"] + found.get("staging_object_count", 0))
+    return int(found["read_locked_count"] + max(found["write_locked_count"], found.get("staging_object_count", 0)))
 
 
 @contextlib.contextmanager
@@ -144,5 +143,3 @@ def served(
     with environment.mp_server(release, launch) as server:
         assert isinstance(server, MpServer)
         yield ServedPlugin(release, server, folder)
-
-
