@@ -1,1 +1,1 @@
-"""Storage plugins of the multiprocess server: what they owe it."""
+"""Cases about storage plugins of the multiprocess server."""

@@ -84,7 +84,7 @@ class HostProcess:
         try:
             self._popen, self._leash = leash.start(
                 command,
-                environment,
+                environment or spec.environment,
                 stdin=subprocess.DEVNULL,
                 stdout=self._stderr,
                 stderr=self._stderr,
@@ -195,7 +195,7 @@ class HostProcess:
             "module": spec.module,
             "name": spec.class_name,
             "paths": list(spec.paths),
-            "options": {"real": spec.real},
+            "options": {"real": spec.real, **spec.options},
         }
         try:
             return self.ask("load_class", args, deadline=self.budget.start)[0]
@@ -570,7 +570,7 @@ class Plugin:
 
 
 _OF_THE_PROCESS: Final = frozenset(
-    {"beat", "blank", "buffers", "check", "disturbed", "read", "resources", "rest", "spend", "together", "write"}
+    ["beat", "blank", "buffers", "check", "disturbed", "read", "resources", "rest", "spend", "together", "write"]
 )
 """Commands that do not name an instance."""
 

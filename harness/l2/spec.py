@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import json
 import sys
 from collections.abc import Mapping
@@ -21,7 +20,12 @@ FOLDER: Final = "{dir}"
 BACKEND: Final = "{backend}"
 FORMS: Final = "reference, mutant:NAME, lmcache:ADAPTER, package.module:Class, path/to/file.py:Class"
 _TREE: Final = Path(__file__).resolve().parents[2]
-_REFERENCE_CLASS: Final = ("harness.reference.l2.plugin", "ReferencePlugin")
+_REFERENCE_CLASSES: Final[Mapping[Kind, str]] = MappingProxyType(
+    {
+        "native_plugin": "harness.reference.l2.plugin:ReferencePlugin",
+        "plugin": "harness.reference.l2.adapter:ReferenceAdapter",
+    }
+)
 _REFERENCE_PARAMS: Final[Mapping[str, Any]] = MappingProxyType({"folder": FOLDER})
 
 
@@ -42,6 +46,10 @@ class PluginSpec:
     python: str = field(default_factory=lambda: sys.executable)
     real: bool = False
     """The interpreter is one of the pinned environment, with the lmcache of the release that is judged."""
+    environment: Mapping[str, str] | None = None
+    """Variables of its process; those of this one if None."""
+    options: Mapping[str, Any] = field(default_factory=dict)
+    """What the program that holds it has to know besides; see :mod:`harness.l2.pinned`."""
 
     @property
     def names_folder(self) -> bool:
@@ -69,6 +77,7 @@ def parse_plugin(text: str, kind: str | None = None, params: str | None = None) 
 
     Raises:
         UsageError: it names no plugin, or a kind that does not exist, or the parameters are no JSON object.
+        ClientUnavailable: there is no such mutant.
     """
     asked = next((one for one in KINDS if one == kind), None)
     if asked is None and kind is not None:
@@ -76,12 +85,9 @@ def parse_plugin(text: str, kind: str | None = None, params: str | None = None) 
     given = _parse_params(params)
     word, _, rest = text.strip().partition(":")
     if text.strip() == REFERENCE:
-        _only(text, asked, "native_plugin")
-        module, name = _REFERENCE_CLASS
-        return PluginSpec(text, "native_plugin", module, name, _REFERENCE_PARAMS if given is None else given, (str(_TREE),))
+        return _ours(text, asked or DEFAULT_KIND, _REFERENCE_CLASSES[asked or DEFAULT_KIND], given)
     if word == "mutant":
-        _only(text, asked, "native_plugin")
-        return _mutant(text, rest, given)
+        return _mutant(text, rest, asked, given)
     if word == "lmcache":
         _only(text, asked, "plugin")
         if not rest:
@@ -122,17 +128,19 @@ def _parse_params(text: str | None) -> dict[str, Any] | None:
     return found
 
 
-def _mutant(text: str, name: str, given: dict[str, Any] | None) -> PluginSpec:
-    from harness.mutants import mutant
-
-    known: Mapping[str, Any] = mutant.load_l2_mutants()
-    if name not in known:
-        close = difflib.get_close_matches(name, list(known), n=1)
-        guess = f" (did you mean {close[0]}?)" if close else ""
-        raise UsageError(f"no mutant of a plugin is called {name!r}{guess}; 'lmconform mutants --list' shows them all")
-    module, _, class_name = known[name].place.partition(":")
+def _ours(text: str, kind: Kind, place: str, given: dict[str, Any] | None) -> PluginSpec:
+    module, _, name = place.partition(":")
     params = _REFERENCE_PARAMS if given is None else given
-    return PluginSpec(text, "native_plugin", module, class_name, params, (str(_TREE),))
+    return PluginSpec(text, kind, module, name, params, (str(_TREE),), real=kind == "plugin")
+
+
+def _mutant(text: str, name: str, asked: Kind | None, given: dict[str, Any] | None) -> PluginSpec:
+    from harness.mutants.mutant import find_plugin_mutant
+
+    found = find_plugin_mutant(name)
+    kind = next(one for one in KINDS if one == found.kind)
+    _only(text, asked, kind)
+    return _ours(text, kind, found.place, given)
 
 
 def _suggestion(text: str) -> str:

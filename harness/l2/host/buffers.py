@@ -37,7 +37,7 @@ class Buffer:
 
     def view(self) -> memoryview:
         """What the plugin gets; it keeps the memory alive."""
-        return memoryview(_array(self.size).from_buffer(self._memory, FENCE))
+        return memoryview(array(self.size).from_buffer(self._memory, FENCE))
 
     @property
     def content(self) -> memoryview:
@@ -53,6 +53,11 @@ class Buffer:
         return self.content == byte * self.size
 
     @property
+    def cost(self) -> int:
+        """Bytes of memory that it takes."""
+        return self.size + 2 * FENCE
+
+    @property
     def fenced(self) -> bool:
         """Whether nobody wrote beside it."""
         around = memoryview(self._memory)
@@ -61,6 +66,8 @@ class Buffer:
 
 class Buffers:
     """All buffers of this process, by number."""
+
+    kept = KEPT
 
     def __init__(self) -> None:
         self._numbers = itertools.count(1)
@@ -89,11 +96,15 @@ class Buffers:
             self._held.pop(buffer.number, None)
             buffer.fill(SPENT * buffer.size)
             self._spent.append(buffer)
-            self._spent_bytes += buffer.size
-        while self._spent_bytes > KEPT:
+            self._spent_bytes += buffer.cost
+        while self._spent_bytes > self.kept:
             oldest = self._spent.popleft()
-            self._spent_bytes -= oldest.size
+            self._spent_bytes -= oldest.cost
             self._look(oldest)
+            self.forget(oldest)
+
+    def forget(self, buffer: Buffer) -> None:
+        """A spent buffer is not watched any longer."""
 
     def disturbed(self) -> list[int]:
         """Numbers of spent buffers that somebody wrote to, or beside."""
@@ -107,6 +118,6 @@ class Buffers:
 
 
 @functools.cache
-def _array(size: int) -> Any:
+def array(size: int) -> Any:
     """The type of an array: kept, because ctypes never gives one back."""
     return ctypes.c_ubyte * size

@@ -87,7 +87,7 @@ class Host:
         place, _, attribute = DRIVERS[kind].partition(":")
         driver = getattr(importlib.import_module(f".{place}", __package__), attribute)
         if hasattr(driver, "prepare"):
-            self._factory = driver.prepare(module, name, options)
+            self._factory, self._buffers = driver.prepare(module, name, options, load)
         else:
             self._factory = load(module, name)
         self._driver = driver
