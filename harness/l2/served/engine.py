@@ -1,4 +1,4 @@
-"""What stands in for an inference engine before a server with a storage plugin: it stores, looks up and loads chunks of a model."""
+"""What stands in for an inference engine before a server with a storage plugin: it stores, looks up and loads chunks."""
 
 from __future__ import annotations
 
@@ -90,9 +90,8 @@ class Engine:
             ClientError: the server does not answer.
         """
         self._client.close(connection="")
-        self._client.connect(
-            connection="", protocol="mp", host=self.host, port=self.port, release=str(self.release), timeout_ms=int(self.timeout * 1000)
-        )  # fmt: skip
+        place = {"host": self.host, "port": self.port, "release": str(self.release)}
+        self._client.connect(connection="", protocol="mp", timeout_ms=int(self.timeout * 1000), **place)
         context = self.keys.context(num_layers=1, hidden_dim_size=self.chunk_bytes // 64)
         self._client.mp_register(connection="", instance_id=self._instance, context=context)
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import os
 import signal
 import time
 from collections.abc import Mapping
@@ -24,8 +23,6 @@ PATIENCE: Final = 2.5
 """Seconds after which something counts as never; what blocks for a while does so for less."""
 LATE: Final = 0.8 * faulty.BLOCKED
 """Seconds after which an answer counts as late: that of a server whose plugin does not block comes in milliseconds."""
-WATCHED: Final = 0.6
-"""Seconds in which an idle server's use of the processor is looked at."""
 SPINS: Final = 0.5
 """Of a processor: an idle server that uses more is in a loop."""
 STOP: Final = 10.0
@@ -134,7 +131,7 @@ class FaultyServer:
         if fault.name not in LASTING:
             self._switch.write_text("")
         later_store = stored(engine, later)
-        spins = _spins(server)
+        spins = server.processor() > SPINS
         later_first = loaded(engine, later)
         server.idle(PATIENCE)
         left = server.status()
@@ -188,16 +185,3 @@ def stored(engine: Engine, wanted: Prompt) -> str:
 
 def _timed(word: str, began: float) -> str:
     return f"{word} late" if time.monotonic() - began > LATE else word
-
-
-def _spins(server: ServedPlugin) -> bool:
-    pid = server.server.pid
-    assert pid is not None
-    before = _processor_seconds(pid)
-    time.sleep(WATCHED)
-    return _processor_seconds(pid) - before > SPINS * WATCHED
-
-
-def _processor_seconds(pid: int) -> float:
-    fields_ = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
-    return (int(fields_[11]) + int(fields_[12])) / os.sysconf("SC_CLK_TCK")

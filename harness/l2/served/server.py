@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import contextlib
+import json
+import os
 import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
@@ -15,19 +17,25 @@ from fixturegen.mp.server import MpServer
 from harness.l2.served.engine import TIMEOUT, Engine
 from wire.release import Release
 
+OF_LMCACHE: Final = "lmcache"
 L1_GB: Final = 1 / 64
 """The first tier: 16 MiB, so that little has to be stored to fill it."""
 SETTLE: Final = 30.0
 """Seconds within which the plugin has to complete what was stored."""
 QUIET: Final = 0.05
 """Seconds for which a server has to be idle: it takes new keys from its list a moment before it counts them as under way."""
+WATCHED: Final = 0.6
+"""Seconds in which an idle server's use of the processor is looked at."""
+_USER: Final = 11
+_SYSTEM: Final = 12
+"""Places in ``/proc/PID/stat`` behind the name, in ticks of the clock."""
 STOP: Final = 20.0
 """Seconds within which a server has to end when it is asked to."""
 
 
 @dataclass(frozen=True)
 class PluginPlace:
-    """Where a server finds a plugin, and what it is made with."""
+    """Where a server finds a plugin, and what it is made with; of the module ``lmcache`` it is an adapter that the server has."""
 
     kind: PluginKind
     module: str
@@ -36,6 +44,8 @@ class PluginPlace:
 
     def adapter(self) -> str:
         """The JSON of ``--l2-adapter``."""
+        if self.module == OF_LMCACHE:
+            return json.dumps({"type": self.class_name, **self.params})
         return plugin_adapter(self.kind, self.module, self.class_name, self.params)
 
 
@@ -79,6 +89,16 @@ class ServedPlugin:
     def idle(self, patience: float = SETTLE) -> bool:
         """Whether nothing is stored, looked up or locked any more, in time."""
         return self._quiet(lambda state: busy_stores(state) == busy_lookups(state) == locks(state) == 0, patience)
+
+    def processor(self, seconds: float = WATCHED) -> float:
+        """How much of a processor the server uses now, all its threads together."""
+        before = self._processor_seconds()
+        time.sleep(seconds)
+        return (self._processor_seconds() - before) / seconds
+
+    def _processor_seconds(self) -> float:
+        found = Path(f"/proc/{self.server.pid}/stat").read_text().rpartition(")")[2].split()
+        return (int(found[_USER]) + int(found[_SYSTEM])) / os.sysconf("SC_CLK_TCK")
 
     def restart(self) -> None:
         """Kill the server and start it again, with the same plugin on the same storage, and nothing in its first tier."""
