@@ -90,8 +90,8 @@ class Engine:
             ClientError: the server does not answer.
         """
         self._client.close(connection="")
-        place = {"host": self.host, "port": self.port, "release": str(self.release)}
-        self._client.connect(connection="", protocol="mp", timeout_ms=int(self.timeout * 1000), **place)
+        text, timeout = str(self.release), int(self.timeout * 1000)
+        self._client.connect(connection="", protocol="mp", host=self.host, port=self.port, release=text, timeout_ms=timeout)
         context = self.keys.context(num_layers=1, hidden_dim_size=self.chunk_bytes // 64)
         self._client.mp_register(connection="", instance_id=self._instance, context=context)
 

@@ -44,7 +44,7 @@ class Faulty:
         self._given = os.dup(self._inner.event_fd())
         self._closed_early = False
         if not callable(getattr(self._inner, "submit_batch_delete", None)):
-            self.submit_batch_delete = None
+            self.submit_batch_delete = None  # type: ignore[method-assign, assignment]
 
     @property
     def fault(self) -> str:
