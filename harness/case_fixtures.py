@@ -29,6 +29,7 @@ NAMES: Final = (
     "another_client",
     "client",
     "corpus",
+    "engine",
     "examples",
     "fresh_client",
     "judge",
@@ -43,13 +44,16 @@ NAMES: Final = (
     "profile",
     "real_wrappers",
     "release",
+    "served",
     "server",
     "vector",
 )
 
+engine = l2_fixtures.engine
 l2_keys = l2_fixtures.l2_keys
 plugin = l2_fixtures.plugin
 plugins = l2_fixtures.plugins
+served = l2_fixtures.served
 
 
 @pytest.fixture
