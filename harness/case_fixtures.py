@@ -12,6 +12,7 @@ from fixturegen.errors import CorpusError
 from harness.case import CaseSpec, Cell, spec_of, topic_of
 from harness.examples import Examples
 from harness.judge import Judge
+from harness.l2 import fixtures as l2_fixtures
 from harness.mp.keys import MpKeys
 from harness.mp.real_wrappers import RealWrappers
 from harness.mp.targets import MpTarget, mock_mp_server
@@ -32,16 +33,23 @@ NAMES: Final = (
     "fresh_client",
     "judge",
     "keys",
+    "l2_keys",
     "mp_keys",
     "mp_pickle_server",
     "mp_server",
     "mp_table",
+    "plugin",
+    "plugins",
     "profile",
     "real_wrappers",
     "release",
     "server",
     "vector",
 )
+
+l2_keys = l2_fixtures.l2_keys
+plugin = l2_fixtures.plugin
+plugins = l2_fixtures.plugins
 
 
 @pytest.fixture

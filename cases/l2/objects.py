@@ -38,7 +38,9 @@ def load(plugin: Plugin, keys: Sequence[str], sizes: Sequence[int] | int) -> Loa
     return plugin.load(keys, sizes)
 
 
-def holds(plugin: Plugin, judge: Judge, objects: Objects, *, because: str, absent: Objects | None = None, cite: str | None = None) -> None:
+def holds(
+    plugin: Plugin, judge: Judge, objects: Objects, *, because: str, absent: Objects | None = None, cite: str | None = None
+) -> None:
     """A load in one batch finds all of some objects, with their bytes, and none of the absent ones.
 
     ``absent`` has the sizes of the buffers for those in its values. Keys of both are mixed, so that a shifted answer is seen.
@@ -58,7 +60,9 @@ def holds(plugin: Plugin, judge: Judge, objects: Objects, *, because: str, absen
             )
 
 
-def looks(plugin: Plugin, judge: Judge, keys: Sequence[str], expected: Sequence[bool], *, because: str, cite: str | None = None) -> None:
+def looks(
+    plugin: Plugin, judge: Judge, keys: Sequence[str], expected: Sequence[bool], *, because: str, cite: str | None = None
+) -> None:
     """A lookup says exactly which of some keys are there."""
     judge.same_value(list(expected), plugin.lookup(keys), what=f"what a lookup finds {because}", cite=cite)
 

@@ -23,7 +23,9 @@ MOST = 192
 @case("PLUG-SEM-015", targets=ALONE, judges="plugin", needs=("native_plugin",), once_for="contract")
 def test_batches_of_threads(plugin: Plugin, l2_keys: L2Keys, judge: Judge) -> None:
     """Stores, loads and lookups that four threads submit at once are each answered for their own keys, with their own bytes."""
-    there = [{key: content(key, size) for key, size in zip(l2_keys.some(3), SIZES, strict=True)} for _ in range(THREADS * BATCHES)]
+    there = [
+        {key: content(key, size) for key, size in zip(l2_keys.some(3), SIZES, strict=True)} for _ in range(THREADS * BATCHES)
+    ]
     for begin in range(0, len(there), BATCHES):
         merged = {key: data for objects in there[begin : begin + BATCHES] for key, data in objects.items()}
         store(plugin, judge, merged, cite="PLUG-SEM-002")
@@ -41,7 +43,9 @@ def test_batches_of_threads(plugin: Plugin, l2_keys: L2Keys, judge: Judge) -> No
         ]
     answers = plugin.together(steps)
     submitted = [one for name in steps for one in submits(judge, answers[name])]
-    judge.holds(len({one.id for one in submitted}) == len(submitted), "two batches under way have the same number", cite="PLUG-NAT-007")
+    judge.holds(
+        len({one.id for one in submitted}) == len(submitted), "two batches under way have the same number", cite="PLUG-NAT-007"
+    )
     completions = iter(plugin.wait(submitted))
     numbers = [number for thread in range(THREADS) for number in range(thread, THREADS * BATCHES, THREADS)]
     for number in numbers:
@@ -92,7 +96,9 @@ def behind(plugin: Plugin, judge: Judge, l2_keys: L2Keys, objects: Mapping[str, 
     (loading,) = submits(judge, [answers[-1]])
     later = plugin.collect(count + 1 - len(drained))
     order = [one.id for one in later if one.ok or one.id == loading.id]
-    judge.holds(loading.id in order, "a load that was submitted behind many stores is not complete, though they are", cite="PLUG-NAT-009")
+    judge.holds(
+        loading.id in order, "a load that was submitted behind many stores is not complete, though they are", cite="PLUG-NAT-009"
+    )
     place = order.index(loading.id)
     (completion,) = [one for one in later if one.id == loading.id]
     right = results(completion) == [True] and plugin.read(target) == [data]

@@ -25,8 +25,12 @@ def models(*names: str) -> list[L2Key]:
 KINDS: dict[str, Sequence[L2Key]] = {
     "model": models(MODEL, f"{MODEL}x", MODEL[:-1], MODEL.replace("i", "j"), f"x{MODEL}"),
     "letters": models(MODEL, MODEL.upper(), MODEL.title(), MODEL.replace("l2", "L2")),
-    "separators": models(*(f"lmconform{sign}l2" for sign in ("/", "_", "-", "--", "-SEP-", "%2F", "%", ".", "\\", ":", " ", "//", ""))),
-    "paths": models("/model", "../model", "./model", "model", "model/", "model/..", "..", ".", "~/model", "model.", " model", "model "),
+    "separators": models(
+        *(f"lmconform{sign}l2" for sign in ("/", "_", "-", "--", "-SEP-", "%2F", "%", ".", "\\", ":", " ", "//", ""))
+    ),
+    "paths": models(
+        "/model", "../model", "./model", "model", "model/", "model/..", "..", ".", "~/model", "model.", " model", "model "
+    ),
     "scripts": models("modèle", "modele", "mode\u0300le", "模型", "модель", "model\u200b"),
     "long": models(DEEP + "1", DEEP + "2", "1" + DEEP, DEEP, DEEP * 3 + "1", DEEP * 3 + "2"),
     "kv_rank": [L2Key(MODEL, HASH, rank, 1, "salt") for rank in (0, 1, 2, 0x10, 0x100, 0x10000000, 0xFFFFFFFF)],
@@ -61,7 +65,9 @@ def test_keys(plugin: Plugin, l2_keys: L2Keys, judge: Judge, variant: Sequence[L
     refused: dict[str, str] = {}
     for place, text in enumerate(texts):
         later = texts[place:]
-        looks(plugin, judge, later, [False] * len(later), because=f"when only {place} other keys were stored", cite="PLUG-SEM-008")
+        looks(
+            plugin, judge, later, [False] * len(later), because=f"when only {place} other keys were stored", cite="PLUG-SEM-008"
+        )
         data = content(text, SIZE)
         stored = plugin.store([(text, data)])
         if stored.ok:

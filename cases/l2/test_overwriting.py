@@ -68,7 +68,9 @@ def test_at_once(plugin: Plugin, l2_keys: L2Keys, judge: Judge) -> None:
         for target, completion in zip(plugin.read(targets), ended[1::2], strict=True):
             if completion.results and completion.results[0]:
                 whole(judge, target, values, "a load beside the stores")
-        judge.holds(ended[0].ok or any(one.ok for one in ended[::2]), "of several stores of one key none succeeds", cite="PLUG-SEM-002")
+        judge.holds(
+            ended[0].ok or any(one.ok for one in ended[::2]), "of several stores of one key none succeeds", cite="PLUG-SEM-002"
+        )
         one_of(plugin, judge, key, values, must=True)
 
 

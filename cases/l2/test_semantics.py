@@ -41,7 +41,9 @@ def test_batch_of_sizes(plugin: Plugin, l2_keys: L2Keys, judge: Judge) -> None:
     objects = {key: content(key, size) for key, size in zip(keys, SIZES, strict=True)}
     store(plugin, judge, objects, cite="PLUG-SEM-002")
     order = [*reversed(keys[::2]), *keys[1::2]]
-    holds(plugin, judge, {key: objects[key] for key in order}, because="in another order than they were stored", cite="PLUG-SEM-003")
+    holds(
+        plugin, judge, {key: objects[key] for key in order}, because="in another order than they were stored", cite="PLUG-SEM-003"
+    )
     for key in keys[:3]:
         holds(plugin, judge, {key: objects[key]}, because="by itself")
 

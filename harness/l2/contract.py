@@ -1,35 +1,18 @@
-"""Which releases have the same plugin interface, and what changed from one to the next.
+"""What releases ask of plugins of kind ``native_plugin``, as tables.
 
-Read from ``lmcache.v1.distributed.l2_adapters`` of each release: ``native_plugin_l2_adapter`` and
-``native_connector_l2_adapter`` for plugins of kind ``native_plugin``, ``plugin_l2_adapter`` and ``base`` for kind ``plugin``.
+Read from ``native_plugin_l2_adapter`` and ``native_connector_l2_adapter`` below ``lmcache.v1.distributed.l2_adapters`` of each
+release. Everything else is the same from 0.4.3 to 0.5.6: the six methods, the optional delete, the memory, the descriptor.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Final
+from typing import Final, Literal
 
-from harness.l2.spec import Kind
-from wire.release import Release, ReleaseRange
+from wire.release import RangeTable
 
-FIRST_RELEASE: Final = Release.parse("0.4.3")
-"""The first release with plugins."""
+KeyForm = Literal["none", "plain", "salted", "grouped"]
 
-CONTRACTS: Final[dict[Kind, tuple[tuple[ReleaseRange, str], ...]]] = {
-    "native_plugin": (
-        (ReleaseRange.parse("0.4.3"), "model@kv_rank@hash"),
-        (ReleaseRange.parse("0.4.4 to 0.4.6"), "model@kv_rank@hash[@salt]"),
-        (ReleaseRange.parse("0.4.7 and later"), "model@kv_rank@group@hash[@salt]"),
-    ),
-}
-"""For each kind: releases, and what tells their contract from that of the ones before."""
-
-
-def newest_of_each_contract(releases: Sequence[Release], kind: Kind = "native_plugin") -> list[Release]:
-    """Of releases with the same contract, the newest; in the order in which they were given."""
-    newest: dict[int, Release] = {}
-    for release in sorted(releases):
-        for number, (range_, _) in enumerate(CONTRACTS[kind]):
-            if release in range_:
-                newest[number] = release
-    return [release for release in releases if release in newest.values()]
+KEYS: Final = RangeTable[KeyForm](
+    "keys of a native plugin", ("0.3.1", "none"), ("0.4.3", "plain"), ("0.4.4", "salted"), ("0.4.7", "grouped")
+)
+"""No plugins; ``model@kv_rank@hash``; ``model@kv_rank@hash[@salt]``; ``model@kv_rank@group@hash[@salt]``."""

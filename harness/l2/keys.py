@@ -6,12 +6,14 @@ import secrets
 from dataclasses import dataclass, replace
 from typing import Final
 
+from harness.l2.contract import KEYS
 from wire.release import Release, ReleaseRange
 
-GROUPED: Final = ReleaseRange.parse("0.4.7 and later")
-"""Releases whose keys tell the object group (``_object_key_to_string`` in ``native_connector_l2_adapter``)."""
-SALTED: Final = ReleaseRange.parse("0.4.4 and later")
+_RANGES: Final = {form: releases for releases, form in KEYS.rows()}
+SALTED: Final = ReleaseRange(_RANGES["salted"].first)
 """Releases whose keys may end in a salt."""
+GROUPED: Final = _RANGES["grouped"]
+"""Releases whose keys tell the object group."""
 SALT_LIMIT: Final = 128
 """Characters of the longest salt (``ObjectKey`` in ``lmcache.v1.distributed.api``)."""
 

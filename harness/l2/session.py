@@ -12,12 +12,31 @@ from typing import ClassVar, Final
 
 from fixturegen import leash
 from harness.client import Budget, ClientFailure, ClientUnavailable, Description
-from harness.l2.backend import Backend, BackendPlace
+from harness.judged import SubjectOptions
+from harness.l2.backend import Backend, BackendPlace, parse_backend
+from harness.l2.pinned import at_release
 from harness.l2.plugin_process import HostProcess, Plugin, PluginRaised, Watch
-from harness.l2.spec import PluginSpec
+from harness.l2.spec import PluginSpec, parse_plugin
 from harness.patience import START, Patience
+from harness.usage import UsageError
+from wire.release import Release
 
 UNKNOWN_VERSION: Final = "unknown"
+
+
+def open_plugin(options: SubjectOptions) -> PluginSession:
+    """The plugin that the command line names; seen first in the newest of the releases that it is judged for.
+
+    Raises:
+        UsageError, ClientFailure: the options make no sense, or it cannot be made; the message says why.
+    """
+    spec = parse_plugin(options.spec, options.kind, options.params)
+    backend = parse_backend(options.backend) if options.backend is not None else None
+    if backend is not None and not spec.names_backend:
+        raise UsageError(
+            f"--backend {options.backend} is of no use: no parameter of {spec.text} holds {{backend}}, where its address goes"
+        )
+    return PluginSession(spec, release=max(options.releases), budget=options.budget, backend=backend)
 
 
 class PluginSession(Watch):
@@ -33,12 +52,15 @@ class PluginSession(Watch):
     has_process: ClassVar[bool] = True
     exit_status: int | None = None
 
-    def __init__(self, spec: PluginSpec, *, budget: Budget | None = None, backend: BackendPlace | None = None) -> None:
+    def __init__(
+        self, spec: PluginSpec, *, release: Release, budget: Budget | None = None, backend: BackendPlace | None = None
+    ) -> None:
         if spec.names_backend and backend is None:
             raise ClientUnavailable(
                 f"the parameters of {spec.text} name {{backend}}, and there is none; give --backend MODULE:CLASS"
             )
         self.spec = spec
+        self.release = release
         self.budget = budget or Budget()
         self.patience = Patience(self.budget.call, self.budget.start)
         self._place = backend
@@ -65,6 +87,10 @@ class PluginSession(Watch):
         self.end_plugins()
         self._said = ""
 
+    def use(self, release: Release) -> None:
+        """Open plugins as they are in a release of lmcache from now on."""
+        self.release = release
+
     def require(self, operations: Iterable[str]) -> None:
         """Find out before a case begins whether the plugin may still be asked.
 
@@ -81,7 +107,7 @@ class PluginSession(Watch):
         """
         began = time.monotonic()
         try:
-            process = HostProcess(spec or self.spec, self.budget)
+            process = HostProcess(at_release(spec or self.spec, self.release), self.budget)
             plugin = Plugin(process, folder or self.new_folder(), self.backend_address, watch=self)
         except ClientFailure as failure:
             self.patience.failed(START, failure, time.monotonic() - began)
@@ -149,7 +175,7 @@ class PluginSession(Watch):
             self._processes.append(process)
 
     def _describe(self) -> Description:
-        process = HostProcess(self.spec, self.budget)
+        process = HostProcess(at_release(self.spec, self.release), self.budget)
         try:
             plugin = Plugin(process, self.new_folder(), self.backend_address, watch=self)
             has = [self.spec.kind, *plugin.offers]

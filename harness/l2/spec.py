@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import json
 import sys
 from collections.abc import Mapping
@@ -78,6 +77,7 @@ def parse_plugin(text: str, kind: str | None = None, params: str | None = None) 
 
     Raises:
         UsageError: it names no plugin, or a kind that does not exist, or the parameters are no JSON object.
+        ClientUnavailable: there is no such mutant.
     """
     asked = next((one for one in KINDS if one == kind), None)
     if asked is None and kind is not None:
@@ -135,16 +135,12 @@ def _ours(text: str, kind: Kind, place: str, given: dict[str, Any] | None) -> Pl
 
 
 def _mutant(text: str, name: str, asked: Kind | None, given: dict[str, Any] | None) -> PluginSpec:
-    from harness.mutants import mutant
+    from harness.mutants.mutant import find_plugin_mutant
 
-    known: Mapping[str, Any] = mutant.load_l2_mutants()
-    if name not in known:
-        close = difflib.get_close_matches(name, list(known), n=1)
-        guess = f" (did you mean {close[0]}?)" if close else ""
-        raise UsageError(f"no mutant of a plugin is called {name!r}{guess}; 'lmconform mutants --list' shows them all")
-    kind: Kind = known[name].kind
+    found = find_plugin_mutant(name)
+    kind = next(one for one in KINDS if one == found.kind)
     _only(text, asked, kind)
-    return _ours(text, kind, known[name].place, given)
+    return _ours(text, kind, found.place, given)
 
 
 def _suggestion(text: str) -> str:
