@@ -214,8 +214,8 @@ class _Play:
         return int(at if isinstance(at, int) else self.bound[at["bound"]])
 
 
-def hold(release: Release, place: Place, transcript: MpTranscript, restart: Callable[[], None] | None) -> None:
-    """Hold a conversation; the store is emptied before.
+def hold(release: Release, place: Place, transcript: MpTranscript, restart: Callable[[], None] | None, *, clear: bool = True) -> None:
+    """Hold a conversation; with ``clear`` the store is emptied before.
 
     Raises:
         MpPeerFailed: the server went another way than the real one, in something that is demanded.
@@ -226,7 +226,7 @@ def hold(release: Release, place: Place, transcript: MpTranscript, restart: Call
         with MpPeer(release, place) as first:
             if "GET_CHUNK_SIZE" in first.table and needs_chunks(transcript) and first.chunk_size() != CHUNK:
                 raise LeftOut(f"chunks of the server have {first.chunk_size()} tokens, and those of the conversation {CHUNK}")
-            if "CLEAR" in first.table:
+            if clear and "CLEAR" in first.table:
                 first.clear()
         for index, step in enumerate(transcript.steps):
             try:

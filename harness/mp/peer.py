@@ -32,6 +32,8 @@ PATIENCE: Final = 10.0
 """Seconds that a server has for a reply."""
 HANDSHAKE: Final = 5.0
 """Seconds that it has for a connection."""
+SETTLED: Final = 2.0
+"""Seconds in which a server that lives has read what was sent to it."""
 POLL_PAUSE: Final = 0.002
 LONGEST_POLL: Final = 0.05
 LARGEST_FRAME: Final = 1 << 30
@@ -290,6 +292,10 @@ class MpPeer:
             MpPeerFailed: as :meth:`result`.
         """
         return self.result(operation, self.send(operation, *payloads), patience)
+
+    def settle(self, patience: float = SETTLED) -> bool:
+        """Wait until the server has read all that was sent, which the answer to a NOOP tells; whether it came."""
+        return self.reply(self.send("NOOP", uid=b"settled"), patience=patience) is not None
 
     # Operations that need no data
 
