@@ -57,7 +57,13 @@ class Bench:
 
     def prompt(self, chunks: int = 2, **changes: Any) -> Prompt:
         """A request for a new prompt of so many whole chunks."""
-        about = {"model": self.model, "tokens": some_tokens(chunks, self.chunk), "request": new_request(), "world": self.world, **changes}
+        about = {
+            "model": self.model,
+            "tokens": some_tokens(chunks, self.chunk),
+            "request": new_request(),
+            "world": self.world,
+            **changes,
+        }
         return Prompt(**about)
 
     def again(self, prompt: Prompt, **changes: Any) -> Prompt:
@@ -124,7 +130,9 @@ class Bench:
         if found is None:
             self.judge.fail(f"a retrieve of chunks that a lookup found was answered with success false{after}", cite=cite)
         for index, (one, other) in enumerate(zip(expected, found, strict=True)):
-            self.judge.same_bytes(one, other, what=f"chunk {index} of {len(expected)}{after}", source="what this case stored", cite=cite)
+            self.judge.same_bytes(
+                one, other, what=f"chunk {index} of {len(expected)}{after}", source="what this case stored", cite=cite
+            )
 
     def loads(self, prompt: Prompt, expected: Sequence[bytes], because: str = "it was stored") -> None:
         """A lookup finds all of a prompt, and a retrieve gives its bytes."""

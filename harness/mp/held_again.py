@@ -1,8 +1,8 @@
 """Captured conversations, held with a server under test, which has to answer what the real one answered, by meaning.
 
-Uid and operation come back byte for byte. A result is compared as its type: members that the type does not have may be there, their
-order and the width of numbers are the server's choice, and so are the places in its memory, the memory's name and its size. Replies
-may come in any order. A whole request that the real server left without an answer may be answered or not.
+Uid and operation come back byte for byte. A result is compared as its type: members that the type does not have may be there,
+their order and the width of numbers are the server's choice, and so are the places in its memory, the memory's name and its
+size. Replies may come in any order. A whole request that the real server left without an answer may be answered or not.
 """
 
 from __future__ import annotations
@@ -132,7 +132,9 @@ class _Play:
             peer.raw(*frames)
             found = peer.reply(frames[0], frames[1])
             if found is None:
-                raise MpPeerFailed(ANSWERS, f"{operation.name if operation else 'a poll'} was not answered within {peer.patience:g} s")
+                raise MpPeerFailed(
+                    ANSWERS, f"{operation.name if operation else 'a poll'} was not answered within {peer.patience:g} s"
+                )
             if len(found) > 1:
                 break
             time.sleep(POLL_PAUSE)
@@ -148,7 +150,9 @@ class _Play:
         for one in malformed:
             found = peer.reply(one[1], patience=QUIET)
             if found is not None:
-                raise MpPeerFailed(DROPPED, f"a message that is no request of lmcache {self.release} was answered {_hex([one[1], *found])}")
+                raise MpPeerFailed(
+                    DROPPED, f"a message that is no request of lmcache {self.release} was answered {_hex([one[1], *found])}"
+                )
             self.due.remove(one)
 
     def _compare(self, operation: Operation | None, expected: Sequence[Json], found: Sequence[bytes]) -> None:
@@ -157,7 +161,7 @@ class _Play:
         if len(found) != len(expected):
             raise MpPeerFailed(
                 RESULTS,
-                f"the reply to {name} has {len(found) - 1} frames behind the operation, the real server's has {len(expected) - 1}",
+                f"the reply to {name} has {len(found) - 1} frames behind the operation, that of the real server {len(expected) - 1}",
             )
         if len(expected) == 1:
             return
@@ -171,7 +175,11 @@ class _Play:
 
     def _same(self, operation: Operation | None, recorded: Json, value: Any) -> None:
         name = operation.name if operation is not None else "a message"
-        wanted = recorded["msgpack"] if isinstance(recorded, Mapping) and "msgpack" in recorded else to_json(unpack(raw_frame(recorded)))
+        wanted = (
+            recorded["msgpack"]
+            if isinstance(recorded, Mapping) and "msgpack" in recorded
+            else to_json(unpack(raw_frame(recorded)))
+        )
         if operation is not None and operation.result is not None and not isinstance(recorded, Mapping):
             kind = operation.result.inner if isinstance(operation.result, Optional) else operation.result
             wanted = to_json(typed(self.release, kind, from_json(wanted)))
@@ -214,7 +222,9 @@ class _Play:
         return int(at if isinstance(at, int) else self.bound[at["bound"]])
 
 
-def hold(release: Release, place: Place, transcript: MpTranscript, restart: Callable[[], None] | None, *, clear: bool = True) -> None:
+def hold(
+    release: Release, place: Place, transcript: MpTranscript, restart: Callable[[], None] | None, *, clear: bool = True
+) -> None:
     """Hold a conversation; with ``clear`` the store is emptied before.
 
     Raises:
@@ -285,7 +295,9 @@ def _difference(wanted: Json, got: Json, bound: Bound, path: str) -> str | None:
         if not isinstance(got, list) or len(got) != len(wanted):
             return f"has {len(got) if isinstance(got, list) else 'no'} elements at {place}, and {len(wanted)} are due"
         pairs = enumerate(zip(wanted, got, strict=True))
-        return next((found for index, (one, other) in pairs if (found := _difference(one, other, bound, f"{path}[{index}]"))), None)
+        return next(
+            (found for index, (one, other) in pairs if (found := _difference(one, other, bound, f"{path}[{index}]"))), None
+        )
     if wanted == got and isinstance(wanted, bool) is isinstance(got, bool):
         return None
     return f"is {got!r:.60} at {place}, and the real server's is {wanted!r:.60}"

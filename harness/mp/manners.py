@@ -2,8 +2,8 @@
 
 A message that is a whole request of the release and was answered must be answered by every server of that release. One that is
 none and was dropped must be dropped by every server, and harm nobody else. What ended the message thread of the real server is
-demanded of nobody: a server that survives it does better. A whole request that the real server did not answer, because its handler
-failed or it lacks the operation, is left to the server.
+demanded of nobody: a server that survives it does better. A whole request that the real server did not answer, because its
+handler failed or it lacks the operation, is left to the server.
 """
 
 from __future__ import annotations
@@ -75,7 +75,7 @@ def _read(release: Release, frames: tuple[bytes, ...]) -> Operation | None:
 
 
 def request_in(release: Release, frames: Sequence[bytes]) -> Operation | None:
-    """The operation that whole frames, uid included, ask for by the types of the release, without any conversion; None for none."""
+    """The operation that frames, uid included, ask for by the types of the release, without any conversion; None for none."""
     return _read(release, tuple(frames))
 
 
@@ -114,7 +114,9 @@ def needs_chunks(transcript: MpTranscript) -> bool:
 def _filled(step: MpStep) -> list[bytes]:
     """The frames of a step; what is bound in a run is of no matter here, but that texts inside of bytes have their length."""
     texts, numbers = _Anything("x" * SEGMENT_NAME_LENGTH), _Anything(0)
-    return [frame_bytes(frame, texts if isinstance(frame, dict) and "parts" in frame else numbers) for frame in step.values["frames"]]
+    return [
+        frame_bytes(frame, texts if isinstance(frame, dict) and "parts" in frame else numbers) for frame in step.values["frames"]
+    ]
 
 
 class _Anything(dict[str, Json]):

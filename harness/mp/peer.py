@@ -17,7 +17,7 @@ import zmq
 
 from fixturegen.mp import memory
 from harness.client import ClientError
-from harness.failure import TargetUnavailable
+from harness.failure import PeerFailed
 from harness.reference.mp.layouts import Layout, Slot, indices_of, slots_of
 from wire.errors import WireError
 from wire.mp.frames import encode_request
@@ -62,7 +62,7 @@ class Place(Protocol):
         """Its port."""
 
 
-class MpPeerFailed(TargetUnavailable):
+class MpPeerFailed(PeerFailed):
     """A server did not do what it must; ``requirement`` says which one speaks of it."""
 
     def __init__(self, requirement: str, message: str) -> None:
@@ -169,7 +169,9 @@ class MpPeer:
             self._socket.setsockopt(zmq.RCVHWM, self.receive_buffer)
         monitor = self._socket.get_monitor_socket(zmq.EVENT_HANDSHAKE_SUCCEEDED)
         try:
-            self._socket.connect(f"tcp://{f'[{self.place.host}]' if ':' in self.place.host else self.place.host}:{self.place.port}")
+            self._socket.connect(
+                f"tcp://{f'[{self.place.host}]' if ':' in self.place.host else self.place.host}:{self.place.port}"
+            )
             standing = monitor.poll(int(HANDSHAKE * 1000))
         finally:
             self._socket.disable_monitor()
@@ -276,7 +278,9 @@ class MpPeer:
                 raise MpPeerFailed(RESULTS, f"the reply to {name} ends behind the operation, and {due} is due")
             return None
         if due is None or len(frames) > 2:
-            raise MpPeerFailed(RESULTS, f"the reply to {name} has {len(frames) - 1} frames behind the operation, {int(due is not None)} due")
+            raise MpPeerFailed(
+                RESULTS, f"the reply to {name} has {len(frames) - 1} frames behind the operation, {int(due is not None)} due"
+            )
         try:
             value = unpack(frames[1])
             if value is None:
@@ -452,17 +456,23 @@ class MpPeer:
                 raise MpPeerFailed(PICKLES, f"the data of PREPARE_RETRIEVE is no list of plain tensors: {refusal}") from None
             expected = (engine.layout.dtype, engine.layout.shape(engine.chunk_size))
             if len(tensors) != count or any((each.dtype, each.shape) != expected for each in tensors):
-                raise MpPeerFailed(PICKLES, f"PREPARE_RETRIEVE gave {len(tensors)} tensors for {count} chunks, or of another layout")
+                raise MpPeerFailed(
+                    PICKLES, f"PREPARE_RETRIEVE gave {len(tensors)} tensors for {count} chunks, or of another layout"
+                )
             return [each.data for each in tensors]
         with _reading_slots():
             slots = slots_of(answer["context"].get("slots"), count, engine.chunk_bytes, engine.pool.size)
-        return [self._touch(engine.pool, lambda slot=slot: memory.read(engine.pool.name, slot.offset, slot.length)) for slot in slots]  # type: ignore[misc]
+        return [
+            self._touch(engine.pool, lambda slot=slot: memory.read(engine.pool.name, slot.offset, slot.length)) for slot in slots
+        ]  # type: ignore[misc]
 
     def _look_at(self, pool: Pool) -> None:
         try:
             held = memory.path_of(pool.name).stat().st_size
         except (OSError, ValueError) as error:
-            raise MpPeerFailed(SLOTS, f"the server names shared memory {pool.name!r:.80}, which cannot be opened: {error}") from None
+            raise MpPeerFailed(
+                SLOTS, f"the server names shared memory {pool.name!r:.80}, which cannot be opened: {error}"
+            ) from None
         if not 0 < pool.size <= held:
             raise MpPeerFailed(SLOTS, f"the server says that its shared memory has {pool.size} bytes, and it has {held}")
 

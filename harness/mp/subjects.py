@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Final
 
 from harness.failure import UnsupportedByClient
-from harness.leaks import server_process
+from harness.judge import Judge
+from harness.leaks import server_process, settled
 from harness.mp.targets import MpTarget
 
 _PAGE: Final = os.sysconf("SC_PAGE_SIZE")
@@ -47,3 +49,17 @@ def resident(process: int) -> int:
     except OSError:
         raise ProcessLookupError(f"process {process} is gone") from None
     return int(words[1]) * _PAGE
+
+
+@contextlib.contextmanager
+def left_behind(judge: Judge, server: MpTarget, allowed: int, what: str, cite: str) -> Iterator[None]:
+    """When the block has ended, the server's process holds at most so many bytes more than before; where it can be seen."""
+    process = process_of(server)
+    if process is None:
+        yield
+        return
+    before = resident(process)
+    yield
+    more = settled(lambda: excess if (excess := resident(process) - before - allowed) > 0 else None)
+    if more:
+        judge.fail(f"after {what} the server holds {(more + allowed) >> 20} MiB more than before", cite=cite)

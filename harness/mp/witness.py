@@ -109,7 +109,10 @@ class Witness:
         """Both connections are served, as the requirement demands."""
         with judged(self.judge, cite, f"after {after} a connection that stood before"):
             self._use(self.peer, cite, f"after {after} a connection that stood before")
-        with judged(self.judge, cite, f"after {after} a new connection"), MpPeer(self.release, self.place, SERVED_WITHIN) as fresh:
+        with (
+            judged(self.judge, cite, f"after {after} a new connection"),
+            MpPeer(self.release, self.place, SERVED_WITHIN) as fresh,
+        ):
             self._use(fresh, cite, f"after {after} a new connection")
 
     def _use(self, peer: MpPeer, cite: str, who: str) -> None:

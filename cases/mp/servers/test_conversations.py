@@ -32,19 +32,45 @@ def of_kind(kind: Kind, *, pickles: bool | None = None) -> Variants:
     return chosen
 
 
-@case(*ANSWERED, releases=ANY, targets=SERVERS, variants=of_kind("answered", pickles=False), judges="server", runs=("server",), own_server=True)
+@case(
+    *ANSWERED,
+    releases=ANY,
+    targets=SERVERS,
+    variants=of_kind("answered", pickles=False),
+    judges="server",
+    runs=("server",),
+    own_server=True,
+)
 def test_answered(judge: Judge, release: Release, mp_server: MpTarget, vector: MpTranscript) -> None:
     """A server answers the requests of a captured conversation with what the real server of the release answered."""
     held(judge, release, mp_server, vector)
 
 
-@case(*ANSWERED, "SRV-MP-019", releases="0.4.6 and later", targets=SERVERS, variants=of_kind("answered", pickles=True), judges="server", runs=("server",), own_server=True)
+@case(
+    *ANSWERED,
+    "SRV-MP-019",
+    releases="0.4.6 and later",
+    targets=SERVERS,
+    variants=of_kind("answered", pickles=True),
+    judges="server",
+    runs=("server",),
+    own_server=True,
+)
 def test_answered_over_pickles(judge: Judge, release: Release, mp_pickle_server: MpTarget, vector: MpTranscript) -> None:
     """The same where chunks travel inside the messages."""
     held(judge, release, mp_pickle_server, vector)
 
 
-@case("SRV-MP-020", "SRV-MP-003", releases=ANY, targets=SERVERS, variants=of_kind("dropped", pickles=False), judges="server", runs=("server",), own_server=True)
+@case(
+    "SRV-MP-020",
+    "SRV-MP-003",
+    releases=ANY,
+    targets=SERVERS,
+    variants=of_kind("dropped", pickles=False),
+    judges="server",
+    runs=("server",),
+    own_server=True,
+)
 def test_dropped(judge: Judge, release: Release, mp_server: MpTarget, vector: MpTranscript) -> None:
     """A message that is no request of the release, and that its real server passes over, is not answered, and others are."""
     with Witness(judge, release, mp_server) as witness:
@@ -52,7 +78,7 @@ def test_dropped(judge: Judge, release: Release, mp_server: MpTarget, vector: Mp
         witness.served("a message that is no request", "SRV-MP-020")
 
 
-@case("SRV-MP-101", releases=ANY, targets=SERVERS, variants=of_kind("deadly"), judges="server", runs=("server",), own_server=True)
+@case("SRV-MP-101", releases=ANY, targets=SERVERS, variants=of_kind("deadly"), judges="server", runs=("server",))
 def test_deadly(judge: Judge, release: Release, mp_server: MpTarget, vector: MpTranscript) -> None:
     """After a message that ends the message thread of the real server, everybody else is served."""
     with Witness(judge, release, mp_server) as witness, judged(judge, "SRV-MP-101"), MpPeer(release, mp_server) as peer:

@@ -1,6 +1,5 @@
 """Registrations that come, come again and go; CLEAR; a restart; a memory that is full."""
 
-import dataclasses
 import time
 
 from harness.case import SERVERS, case
@@ -10,7 +9,7 @@ from harness.mp.benches import Bench, require_shared
 from harness.mp.peer import MpPeer, Prompt
 from harness.mp.subjects import restart_of
 from harness.mp.targets import MpTarget
-from harness.mp.witness import judged, moves_data, new_instance, new_model, new_request, some_tokens
+from harness.mp.witness import judged, moves_data, new_model, new_request, some_tokens
 from wire.mp.objects import TOKEN_MODE
 from wire.release import Release
 
@@ -33,7 +32,9 @@ def test_registered_again(judge: Judge, release: Release, mp_server: MpTarget) -
         bench.stored(prompt, chunks)
         for _ in range(3):
             again = bench.register(bench.engine.instance)
-            judge.holds(again.pool == bench.engine.pool, f"another memory: {again.pool} after {bench.engine.pool}", cite="SRV-MP-015")
+            judge.holds(
+                again.pool == bench.engine.pool, f"another memory: {again.pool} after {bench.engine.pool}", cite="SRV-MP-015"
+            )
         with judged(judge), MpPeer(release, mp_server) as peer:
             peer.register(bench.engine.instance, bench.model)
         bench.loads(bench.again(prompt), chunks)
@@ -74,7 +75,7 @@ def test_many_instances(judge: Judge, release: Release, mp_server: MpTarget) -> 
             bench.loads(bench.again(prompt), chunks)
 
 
-@case("SRV-MP-014", releases=ANY, targets=SERVERS, judges="server", runs=("server",), own_server=True)
+@case("SRV-MP-014", releases=ANY, targets=SERVERS, judges="server", runs=("server",))
 def test_clear(judge: Judge, release: Release, mp_server: MpTarget) -> None:
     """After CLEAR nothing is found, and what is stored again is found again; CLEAR of an empty store is answered too."""
     if not moves_data(release):
@@ -97,7 +98,7 @@ def test_clear(judge: Judge, release: Release, mp_server: MpTarget) -> None:
             bench.finds(bench.again(prompt), 0, "the store was cleared", cite="SRV-MP-014")
 
 
-@case("SRV-MP-014", "SRV-MP-011", releases="0.5.6 and later", targets=SERVERS, judges="server", runs=("server",), own_server=True)
+@case("SRV-MP-014", "SRV-MP-011", releases="0.5.6 and later", targets=SERVERS, judges="server", runs=("server",))
 def test_clear_without_force(judge: Judge, release: Release, mp_server: MpTarget) -> None:
     """CLEAR with false removes what nobody has locked and leaves what a lookup has found; with true it removes that as well."""
     with Bench(judge, release, mp_server) as bench:
@@ -117,7 +118,7 @@ def test_clear_without_force(judge: Judge, release: Release, mp_server: MpTarget
         judge.holds(bench.retrieve(late) is None, "a retrieve succeeded after a CLEAR with force", cite="SRV-MP-014")
 
 
-@case("SRV-MP-016", releases=ANY, targets=SERVERS, judges="server", runs=("server",), own_server=True)
+@case("SRV-MP-016", releases=ANY, targets=SERVERS, judges="server", runs=("server",))
 def test_restart(judge: Judge, release: Release, mp_server: MpTarget) -> None:
     """After a restart an old connection is served again, nothing is found, and whoever registers again stores again."""
     restart = restart_of(mp_server)
@@ -150,9 +151,9 @@ def comes_back(peer: MpPeer) -> None:
     peer.noop()
 
 
-@case("SRV-MP-017", "SRV-MP-011", releases=DATA, targets=SERVERS, judges="server", runs=("server",), own_server=True)
+@case("SRV-MP-017", "SRV-MP-011", releases=DATA, targets=SERVERS, judges="server", runs=("server",))
 def test_full(judge: Judge, release: Release, mp_server: MpTarget) -> None:
-    """Far more is stored than fits: the server answers all along, what is locked stays, what is found is right, CLEAR makes room."""
+    """Far more is stored than fits: all is answered, what is locked stays, what is found is right, CLEAR makes room."""
     with Bench(judge, release, mp_server, layout=LARGE) as bench:
         size = pool_size_of(bench)
         with judged(judge):
@@ -172,7 +173,9 @@ def test_full(judge: Judge, release: Release, mp_server: MpTarget) -> None:
             found = bench.lookup(again)
             judge.holds(0 <= found <= 4, f"a lookup found {found} of 4 chunks", cite="SRV-MP-017")
             if found:
-                bench.gives(bench.part(again, 0, found), bench.contents(4, seed=seed)[:found], cite="SRV-MP-017", when="of a full server")
+                bench.gives(
+                    bench.part(again, 0, found), bench.contents(4, seed=seed)[:found], cite="SRV-MP-017", when="of a full server"
+                )
         with judged(judge):
             bench.peer.clear()
         again = bench.prompt(4)
@@ -180,7 +183,7 @@ def test_full(judge: Judge, release: Release, mp_server: MpTarget) -> None:
         bench.loads(bench.again(again), bench.contents(4), "there is room after CLEAR")
 
 
-@case("SRV-MP-017", releases=DATA, targets=SERVERS, judges="server", runs=("server",), own_server=True)
+@case("SRV-MP-017", releases=DATA, targets=SERVERS, judges="server", runs=("server",))
 def test_room_again(judge: Judge, release: Release, mp_server: MpTarget) -> None:
     """What nobody has locked makes room by itself: after a while a full server takes a new chunk, and finds it."""
     with Bench(judge, release, mp_server, layout=LARGE) as bench:
@@ -198,7 +201,11 @@ def test_room_again(judge: Judge, release: Release, mp_server: MpTarget) -> None
                 bench.gives(wanted, bench.contents(1))
             else:
                 time.sleep(0.2)
-        judge.holds(found, f"{MAKE_ROOM:g} s after it was full the server took no new chunk, though nobody had locked any", cite="SRV-MP-017")
+        judge.holds(
+            found,
+            f"{MAKE_ROOM:g} s after it was full the server took no new chunk, though nobody had locked any",
+            cite="SRV-MP-017",
+        )
 
 
 def pool_size_of(bench: Bench) -> int:
@@ -210,5 +217,7 @@ def pool_size_of(bench: Bench) -> int:
     require_shared(bench)
     size = bench.engine.pool.size
     if size > LARGEST_POOL:
-        raise UnsupportedByClient(None, f"the server's memory has {size >> 20} MiB, and at most {LARGEST_POOL >> 20} are filled here")
+        raise UnsupportedByClient(
+            None, f"the server's memory has {size >> 20} MiB, and at most {LARGEST_POOL >> 20} are filled here"
+        )
     return size

@@ -137,7 +137,15 @@ def test_locks_of_two(judge: Judge, release: Release, mp_server: MpTarget) -> No
             other.end(two)
 
 
-@case("SRV-MP-011", "SRV-MP-010", releases="0.5.5 and later", targets=SERVERS, variants=parameters(1, 2, 5), judges="server", runs=("server",))
+@case(
+    "SRV-MP-011",
+    "SRV-MP-010",
+    releases="0.5.5 and later",
+    targets=SERVERS,
+    variants=parameters(1, 2, 5),
+    judges="server",
+    runs=("server",),
+)
 def test_readers(judge: Judge, release: Release, mp_server: MpTarget, vector: int) -> None:
     """A lookup for several readers allows a retrieve for each of them, and no further one."""
     with Bench(judge, release, mp_server) as bench:

@@ -59,7 +59,9 @@ def test_uids_unread(judge: Judge, release: Release, mp_server: MpTarget) -> Non
         for uid in UIDS:
             peer.raw(uid, number)
             frames = peer.next_reply(peer.patience)
-            judge.holds(frames is not None, f"a request with the uid {uid[:12].hex() or '(empty)'} was not answered", cite="SRV-MP-003")
+            judge.holds(
+                frames is not None, f"a request with the uid {uid[:12].hex() or '(empty)'} was not answered", cite="SRV-MP-003"
+            )
             assert frames is not None
             got = [frames.uid, *frames.frames[:1]]
             judge.same_frames([uid, number], got, what="the beginning of a reply", cite="SRV-MP-001")
@@ -84,7 +86,11 @@ def test_each_once(judge: Judge, release: Release, mp_server: MpTarget) -> None:
         while sum(came.values()) < UNDER_WAY and (reply := peer.next_reply(peer.patience)) is not None:
             came[reply.uid, bytes(reply.frames[0]) if reply.frames else b""] += 1
         lost, more = sent - came, came - sent
-        judge.holds(not lost and not more, f"{lost.total()} of {UNDER_WAY} requests were not answered, {more.total()} replies are none", cite="SRV-MP-003")
+        judge.holds(
+            not lost and not more,
+            f"{lost.total()} of {UNDER_WAY} requests were not answered, {more.total()} replies are none",
+            cite="SRV-MP-003",
+        )
         judge.holds(peer.surplus(QUIET) is None, "another message came behind the last reply", cite="SRV-MP-003")
 
 
@@ -103,7 +109,9 @@ def test_equal_uids(judge: Judge, release: Release, mp_server: MpTarget) -> None
             found = [reply for _ in range(turn + 2) if (reply := peer.next_reply(peer.patience)) is not None]
             came = Counter((reply.uid, bytes(reply.frames[0])) for reply in found if reply.frames)
             right = Counter({(uid, number): turn + 1, (uid, size): 1})
-            judge.holds(came == right, f"connection {turn + 1} got {came.total()} replies that are not its {turn + 2}", cite="SRV-MP-003")
+            judge.holds(
+                came == right, f"connection {turn + 1} got {came.total()} replies that are not its {turn + 2}", cite="SRV-MP-003"
+            )
             judge.holds(peer.surplus(QUIET) is None, "a connection got a reply to another one's request", cite="SRV-MP-001")
 
 
@@ -129,7 +137,9 @@ def test_engines_at_once(judge: Judge, release: Release, mp_server: MpTarget) ->
     with contextlib.ExitStack() as stack:
         first = stack.enter_context(Bench(judge, release, mp_server))
         benches = [first, *(stack.enter_context(Bench(judge, release, mp_server, model=first.model)) for _ in range(count - 1))]
-        kept = [[(bench.prompt(1 + turn % 3), number * 100 + turn) for turn in range(turns)] for number, bench in enumerate(benches)]
+        kept = [
+            [(bench.prompt(1 + turn % 3), number * 100 + turn) for turn in range(turns)] for number, bench in enumerate(benches)
+        ]
 
         def work(number: int) -> None:
             bench = benches[number]

@@ -17,7 +17,7 @@ DATA = "0.4.6 and later"
 
 
 def wide(value: Any) -> bytes:
-    """msgpack in its widest forms: numbers in nine bytes, texts, lists and maps with lengths of four."""
+    """Msgpack in its widest forms: numbers in nine bytes, texts, lists and maps with lengths of four."""
     if isinstance(value, bool) or value is None:
         return pack(value)
     if isinstance(value, int):
@@ -81,7 +81,11 @@ def test_names(judge: Judge, release: Release, mp_server: MpTarget) -> None:
             frames = peer.reply(uid)
             judge.holds(frames, f"{name} by its name was not answered", cite="SRV-MP-018")
             assert frames is not None
-            judge.holds(frames[0] == pack(name), f"the reply to {name} has {frames[0].hex()} in the place of the operation", cite="SRV-MP-001")
+            judge.holds(
+                frames[0] == pack(name),
+                f"the reply to {name} has {frames[0].hex()} in the place of the operation",
+                cite="SRV-MP-001",
+            )
 
 
 @case("SRV-MP-018", releases="0.3.10 and later", targets=SERVERS, judges="server", runs=("server",))
@@ -95,4 +99,6 @@ def test_wide_operations(judge: Judge, release: Release, mp_server: MpTarget) ->
             frames = peer.reply(uid)
             judge.holds(frames, f"{name} with a number in nine bytes was not answered", cite="SRV-MP-018")
             assert frames is not None
-            judge.holds(frames[0] == number, f"the reply to {name} has {frames[0].hex()} in the place of the operation", cite="SRV-MP-018")
+            judge.holds(
+                frames[0] == number, f"the reply to {name} has {frames[0].hex()} in the place of the operation", cite="SRV-MP-018"
+            )

@@ -66,14 +66,31 @@ def round_trip(bench: Bench, shape: Shape) -> None:
     bench.end(wanted)
 
 
-@case("SRV-MP-008", "SRV-MP-006", "SRV-MP-009", releases=DATA, targets=SERVERS, variants=parameters(*SHAPES, name=name_of), judges="server", runs=("server",))
+@case(
+    "SRV-MP-008",
+    "SRV-MP-006",
+    "SRV-MP-009",
+    releases=DATA,
+    targets=SERVERS,
+    variants=parameters(*SHAPES, name=name_of),
+    judges="server",
+    runs=("server",),
+)
 def test_round_trip(judge: Judge, release: Release, mp_server: MpTarget, vector: Shape) -> None:
     """Chunks of any layout and number come back as they were stored, whole and in part."""
     with Bench(judge, release, mp_server, layout=vector.layout()) as bench:
         round_trip(bench, vector)
 
 
-@case("SRV-MP-008", "SRV-MP-019", releases=DATA, targets=SERVERS, variants=parameters(*IN_PICKLES, name=name_of), judges="server", runs=("server",))
+@case(
+    "SRV-MP-008",
+    "SRV-MP-019",
+    releases=DATA,
+    targets=SERVERS,
+    variants=parameters(*IN_PICKLES, name=name_of),
+    judges="server",
+    runs=("server",),
+)
 def test_round_trip_in_pickles(judge: Judge, release: Release, mp_pickle_server: MpTarget, vector: Shape) -> None:
     """The same where the chunks travel inside the messages."""
     with Bench(judge, release, mp_pickle_server, layout=vector.layout()) as bench:
@@ -104,9 +121,15 @@ def test_stored_once(judge: Judge, release: Release, mp_server: MpTarget) -> Non
             judge.holds(not again.slots, f"{len(again.slots)} of 2 chunks that are there got a place again", cite="SRV-MP-006")
             longer = bench.again(prompt)
             prepared = bench.peer.prepare(bench.engine, longer, 3)
-            judge.holds(list(prepared.indices) == [2], f"chunks {list(prepared.indices)} got places, and chunk 2 alone is missing", cite="SRV-MP-006")
+            judge.holds(
+                list(prepared.indices) == [2],
+                f"chunks {list(prepared.indices)} got places, and chunk 2 alone is missing",
+                cite="SRV-MP-006",
+            )
             bench.peer.fill(bench.engine, prepared, chunks)
-            judge.holds(bench.peer.commit(bench.engine, longer), "the commit of the missing chunk was answered false", cite="SRV-MP-006")
+            judge.holds(
+                bench.peer.commit(bench.engine, longer), "the commit of the missing chunk was answered false", cite="SRV-MP-006"
+            )
         bench.loads(bench.again(prompt), chunks)
 
 
@@ -129,10 +152,16 @@ def test_uncommitted(judge: Judge, release: Release, mp_server: MpTarget) -> Non
 @case("SRV-MP-009", releases=SHARED, targets=SERVERS, judges="server", runs=("server",))
 def test_places_apart(judge: Judge, release: Release, mp_server: MpTarget) -> None:
     """Places of several stores under way, and of what is stored, do not lie on each other, whatever was given back before."""
-    layouts = ({"num_layers": 1, "hidden_dim_size": 3}, {"num_layers": 5, "hidden_dim_size": 33}, {"num_layers": 2, "hidden_dim_size": 640})
+    layouts = (
+        {"num_layers": 1, "hidden_dim_size": 3},
+        {"num_layers": 5, "hidden_dim_size": 33},
+        {"num_layers": 2, "hidden_dim_size": 640},
+    )
     with Bench(judge, release, mp_server) as bench:
         require_shared(bench)
-        engines = [bench.register(new_instance(), model=f"{bench.model}/{number}", **layout) for number, layout in enumerate(layouts)]
+        engines = [
+            bench.register(new_instance(), model=f"{bench.model}/{number}", **layout) for number, layout in enumerate(layouts)
+        ]
         taken: list[tuple[int, int]] = []
         for turn in range(6):
             for number, engine in enumerate(engines):
