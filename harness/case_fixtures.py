@@ -15,7 +15,7 @@ from harness.judge import Judge
 from harness.l2 import fixtures as l2_fixtures
 from harness.mp.keys import MpKeys
 from harness.mp.real_wrappers import RealWrappers
-from harness.mp.targets import MpTarget, mock_mp_server
+from harness.mp.targets import MpTarget, both_ways, mock_mp_server
 from harness.plugin import matrix_of
 from harness.protocols import captured_protocol, protocol_of
 from harness.subject import Subject, require
@@ -178,8 +178,10 @@ def _mp_server(request: pytest.FixtureRequest, cell: Cell, *, shared_memory: boo
     if cell.target == "live":
         yield matrix.live_mp.get(cell.release, shared_memory=shared_memory)
     else:
-        make = matrix.server.mp if matrix.server is not None else None
-        with mock_mp_server(cell.release, shared_memory=shared_memory, make=make) as mock:
+        judged = matrix.server
+        mode = both_ways(cell.release) if judged is not None and shared_memory else "engine_driven"
+        make = judged.mp if judged is not None else None
+        with mock_mp_server(cell.release, shared_memory=shared_memory, mode=mode, make=make) as mock:
             yield mock
 
 
