@@ -17,6 +17,7 @@ from typing import Any
 from fixturegen.environment import (
     ADAPTER,
     BASE_REQUIREMENTS,
+    CONNECTOR_HOST,
     LOCALHOST,
     MP_ADAPTER,
     MP_LAUNCHER,
@@ -161,6 +162,17 @@ class VenvEnvironment:
             EnvironmentUnavailable: the environment cannot be made.
         """
         command = [str(self._python()), str(MP_ADAPTER), str(release)]
+        return command, {**self._variables(release, mp=True), "LMCACHE_LOG_LEVEL": "WARNING"}
+
+    def connector_host(self, release: Release) -> tuple[list[str], dict[str, str]]:
+        """Command and environment variables of the program that opens remote connectors with the lmcache of a release.
+
+        Its one argument, a folder for large payloads, is for the caller to add.
+
+        Raises:
+            EnvironmentUnavailable: the environment cannot be made.
+        """
+        command = [str(self._python()), str(CONNECTOR_HOST)]
         return command, {**self._variables(release, mp=True), "LMCACHE_LOG_LEVEL": "WARNING"}
 
     def ready(self, release: Release) -> str | None:

@@ -1,0 +1,212 @@
+"""The connector that a run judges: the hosts of its releases, and connectors for cases."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+import time
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any, ClassVar, Final
+
+import harness
+from fixturegen import leash
+from harness.client import Budget, ClientFailure, ClientUnavailable, Description
+from harness.failure import UnsupportedByClient
+from harness.patience import START, Patience
+from harness.remote.chunks import STANDARD, Layout
+from harness.remote.connector import Connector
+from harness.remote.contract import FORMS, Form
+from harness.remote.host_process import ConnectorRefused, Host
+from harness.remote.spec import ConnectorSpec
+from wire.release import Release
+
+POOL: Final = 32 << 20
+"""Bytes of the engine's memory, unless a case asks for more."""
+HOST_START: Final = 120.0
+"""Seconds that the real lmcache may take to load; usually it is three."""
+TIMEOUT: Final = 2.0
+"""``blocking_timeout_secs`` of the engine: how long ``RemoteBackend`` waits for a get."""
+
+
+class Hosts:
+    """Programs with the real lmcache of a release, started on first use and shared by all connectors of this process."""
+
+    def __init__(self) -> None:
+        self._running: dict[Release, Host] = {}
+        self.folders = Path(tempfile.gettempdir()) / f"lmconform-remote-{leash.Leash().mark.replace('.', '-')}"
+        leash.keep_directory(self.folders)
+        self.folders.mkdir(mode=0o700)
+
+    def get(self, release: Release) -> Host:
+        """The host of a release.
+
+        Raises:
+            ClientUnavailable: it does not start.
+            EnvironmentUnavailable: the pinned environment cannot be made.
+        """
+        host = self._running.get(release)
+        if host is None or not host.usable:
+            from fixturegen.venv import VenvEnvironment
+
+            command, variables = VenvEnvironment().connector_host(release)
+            own = os.environ.get("PYTHONPATH")
+            if own:
+                variables = {**variables, "PYTHONPATH": os.pathsep.join((variables["PYTHONPATH"], own))}
+            folder = Path(tempfile.mkdtemp(prefix=f"host-{release}-", dir=self.folders))
+            host = self._running[release] = Host(command, variables, folder, patience=HOST_START)
+        return host
+
+    def stop(self) -> None:
+        """End all; never raises."""
+        while self._running:
+            self._running.popitem()[1].stop()
+        leash.remove_directory(self.folders)
+
+
+class ConnectorSession:
+    """What stands in the place of a client's session in a run that judges a connector."""
+
+    has_process: ClassVar[bool] = True
+    exit_status: int | None = None
+
+    def __init__(self, spec: ConnectorSpec, *, budget: Budget | None = None, hosts: Hosts | None = None) -> None:
+        self.spec = spec
+        self.budget = budget or Budget()
+        self.patience = Patience(self.budget.call, self.budget.start)
+        self.backend_address: str | None = None
+        self._hosts = hosts or Hosts()
+        self._owns_hosts = hosts is None
+        self._current: Host | None = None
+        self.description = Description(
+            name=spec.class_name or spec.text, version="unknown", language="python", operations=(), releases=()
+        )
+
+    @property
+    def stderr(self) -> str:
+        """What lmcache and the connectors of this case wrote to standard output and error."""
+        return self._current.stderr if self._current is not None else ""
+
+    def mark(self) -> None:
+        """Begin a new case: end what is left of the one before."""
+        if self._current is not None:
+            self._current.leave()
+            self._current.mark()
+
+    def require(self, operations: Iterable[str]) -> None:
+        """Find out before a case begins whether the connector may still be asked.
+
+        Raises:
+            NotAsked: it failed too often before.
+        """
+        self.patience.require(operations)
+
+    def new_folder(self) -> Path:
+        """An empty folder, removed with the session."""
+        return Path(tempfile.mkdtemp(prefix="data-", dir=self._hosts.folders))
+
+    def open(
+        self,
+        release: Release,
+        folder: Path,
+        *,
+        layout: Layout = STANDARD,
+        pool: int = POOL,
+        form: Form | None = None,
+        extra_config: Mapping[str, Any] | None = None,
+        config: Mapping[str, Any] | None = None,
+    ) -> Connector:
+        """A connector in an engine of its own; the one before it is left, as it is.
+
+        Raises:
+            ClientUnavailable: lmcache cannot make it; the message says why.
+            ClientFailure: it hung or died over that.
+            UsageError: the release cannot load it at all.
+        """
+        host = self._hosts.get(release)
+        host.leave()
+        self._current = host
+        job = self.spec.job(release, folder, self.backend_address)
+        if form is not None:
+            job["form"] = form
+        job["path"] = [self._linked(place) for place in job["path"]]
+        job["extra_config"] = {**job["extra_config"], **(extra_config or {})}
+        job |= {"layout": layout.to_json(), "pool": pool, "config": {"blocking_timeout_secs": TIMEOUT, **(config or {})}}
+        began = time.monotonic()
+        try:
+            about = host.open(job, self.budget.start)
+        except ConnectorRefused as refused:
+            failure = ClientUnavailable(f"lmcache {release} cannot make the connector: {refused}", stderr=host.stderr)
+            self.patience.failed(START, failure, time.monotonic() - began)
+            raise failure from None
+        except ClientFailure as failure:
+            self.patience.failed(START, failure, time.monotonic() - began)
+            raise
+        self.patience.answered(START)
+        return Connector(host, release, about, self.budget)
+
+    def stop(self) -> None:
+        """End everything; never raises."""
+        if self._current is not None:
+            self._current.leave()
+        if self._owns_hosts:
+            self._hosts.stop()
+
+    def _linked(self, place: str) -> str:
+        """A folder that holds this package and nothing beside it: what else is installed here is for another interpreter."""
+        package = Path(harness.__file__).resolve().parent
+        if Path(place) != package.parent:
+            return place
+        folder = self._hosts.folders / "own"
+        folder.mkdir(exist_ok=True)
+        link = folder / package.name
+        if not link.is_symlink():
+            link.symlink_to(package)
+        return str(folder)
+
+
+class Connectors:
+    """Opens connectors for one case, all in the same folder: what one stored, the next one should find."""
+
+    def __init__(self, session: ConnectorSession, release: Release) -> None:
+        self.session = session
+        self.release = release
+        self.folder = session.new_folder()
+
+    def open(self, **options: Any) -> Connector:
+        """Another one, in an engine of its own; options as of :meth:`ConnectorSession.open`."""
+        return self.session.open(self.release, self.folder, **options)
+
+    def need_storage(self) -> None:
+        """Go on only where the connector keeps what it stored when its process ends.
+
+        Raises:
+            UnsupportedByClient: nobody says so.
+        """
+        if not (self.session.spec.names_folder or self.session.spec.names_backend):
+            raise UnsupportedByClient("storage", "its parameters name neither {dir} nor {backend}, so nothing need outlive it")
+
+    def need_folder(self) -> None:
+        """Go on only where it stores in the folder that the harness gave it.
+
+        Raises:
+            UnsupportedByClient: it does not say so.
+        """
+        if not self.session.spec.names_folder:
+            raise UnsupportedByClient("folder", "its parameters do not name {dir}")
+
+    def need_form(self, form: Form) -> None:
+        """Go on only where the release can load a class in this form.
+
+        Raises:
+            UnsupportedByClient: it cannot, or the connector is no class of its own.
+        """
+        if form not in FORMS[self.release]:
+            raise UnsupportedByClient(form, f"lmcache {self.release} has no such form")
+        if self.session.spec.url is not None or not self.session.spec.module:
+            raise UnsupportedByClient(form, "the connector is named by a URL")
+
+    def forget(self) -> None:
+        """Remove what was stored."""
+        shutil.rmtree(self.folder, ignore_errors=True)
