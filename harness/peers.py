@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from types import TracebackType
 from typing import Any, Final, Self, TypeVar
 
-from harness.failure import TargetUnavailable
+from harness.failure import PeerFailed
 from harness.reference.values import key_from_json
 from harness.targets import Server
 from wire.errors import WireError
@@ -25,10 +25,6 @@ PATIENCE: Final = 10.0
 T = TypeVar("T")
 Key = Mapping[str, Any]
 """A key of the contract."""
-
-
-class PeerFailed(TargetUnavailable):
-    """A server did not take a request, or did not answer as a server does; the message says what came."""
 
 
 class Peer:
