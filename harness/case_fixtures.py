@@ -17,6 +17,7 @@ from harness.mp.real_wrappers import RealWrappers
 from harness.mp.targets import MpTarget, mock_mp_server
 from harness.plugin import matrix_of
 from harness.protocols import captured_protocol, protocol_of
+from harness.remote.fixtures import chunks, connector, connectors
 from harness.subject import Subject, require
 from harness.targets import Server, mock_server
 from harness.values import Keys
@@ -24,9 +25,13 @@ from wire.lm.profile import LmProfile, lm_profile
 from wire.mp.operations import OperationTable, operation_table
 from wire.release import Release
 
+__all__ = ["NAMES", "chunks", "connector", "connectors"]
 NAMES: Final = (
     "another_client",
+    "chunks",
     "client",
+    "connector",
+    "connectors",
     "corpus",
     "examples",
     "fresh_client",

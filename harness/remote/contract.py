@@ -6,10 +6,9 @@ The places are ``lmcache/v1/storage_backend/connector/`` (the base class, the lo
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Final, Literal
+from typing import Any, Final, Literal
 
-from wire.release import RangeTable, Release
+from wire.release import RangeTable
 
 Form = Literal["plugin", "adapter", "external", "builtin", "url"]
 """How the config names a connector: ``plugin`` (its class in ``remote_storage_plugins``), ``adapter`` (a ``ConnectorAdapter``
@@ -90,7 +89,7 @@ FAILURE_DROPS: Final = RangeTable[frozenset[str]](
 
 KEY_HAS_DTYPE: Final = RangeTable[bool]("keys have a dtype", ("0.3.1", False), ("0.3.9.post1", True))
 
-_PARTS: Final = (
+PARTS: Final[tuple[RangeTable[Any], ...]] = (
     FORMS,
     ABSTRACT,
     METADATA_AT_START,
@@ -103,14 +102,4 @@ _PARTS: Final = (
     FAILURE_DROPS,
     KEY_HAS_DTYPE,
 )
-
-
-def contract_of(release: Release) -> tuple[object, ...]:
-    """Everything above for one release; equal where connectors cannot tell two releases apart by it."""
-    return tuple(part[release] for part in _PARTS)
-
-
-def newest_of_each_contract(releases: Sequence[Release]) -> list[Release]:
-    """Of releases with the same contract the newest, in the order in which they were given."""
-    newest = {contract_of(release): release for release in sorted(releases)}
-    return [release for release in releases if release in newest.values()]
+"""All of it: connectors cannot tell two releases apart in which these are the same."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import atexit
+import functools
 import os
 import shutil
 import tempfile
@@ -12,16 +14,20 @@ from typing import Any, ClassVar, Final
 
 import harness
 from fixturegen import leash
+from fixturegen.errors import EnvironmentUnavailable
 from harness.client import Budget, ClientFailure, ClientUnavailable, Description
-from harness.failure import UnsupportedByClient
+from harness.failure import TargetUnavailable, UnsupportedByClient
+from harness.judged import SubjectOptions
+from harness.l2.backend import Backend, BackendPlace, parse_backend
 from harness.patience import START, Patience
 from harness.remote.chunks import STANDARD, Layout
 from harness.remote.connector import Connector
 from harness.remote.contract import FORMS, Form
 from harness.remote.host_process import ConnectorRefused, Host
-from harness.remote.spec import ConnectorSpec
+from harness.remote.spec import ConnectorSpec, parse_connector
 from wire.release import Release
 
+UNKNOWN_VERSION: Final = "unknown"
 POOL: Final = 32 << 20
 """Bytes of the engine's memory, unless a case asks for more."""
 HOST_START: Final = 120.0
@@ -71,16 +77,25 @@ class ConnectorSession:
     has_process: ClassVar[bool] = True
     exit_status: int | None = None
 
-    def __init__(self, spec: ConnectorSpec, *, budget: Budget | None = None, hosts: Hosts | None = None) -> None:
+    def __init__(
+        self,
+        spec: ConnectorSpec,
+        *,
+        budget: Budget | None = None,
+        backend: BackendPlace | None = None,
+        hosts: Hosts | None = None,
+    ) -> None:
         self.spec = spec
         self.budget = budget or Budget()
         self.patience = Patience(self.budget.call, self.budget.start)
-        self.backend_address: str | None = None
-        self._hosts = hosts or Hosts()
-        self._owns_hosts = hosts is None
+        self._hosts = hosts or _hosts_of_this_process()
+        self._place = backend
+        self._backend: Backend | None = None
         self._current: Host | None = None
+        if spec.names_backend and backend is None:
+            raise ClientUnavailable(f"{spec.text} stores behind {{backend}}, and there is none; give --backend MODULE:CLASS")
         self.description = Description(
-            name=spec.class_name or spec.text, version="unknown", language="python", operations=(), releases=()
+            name=spec.class_name or spec.text, version=UNKNOWN_VERSION, language="Python", operations=(), releases=()
         )
 
     @property
@@ -101,6 +116,20 @@ class ConnectorSession:
             NotAsked: it failed too often before.
         """
         self.patience.require(operations)
+
+    @property
+    def backend(self) -> Backend:
+        """The backend, started on first use; whoever disturbs it puts it right again.
+
+        Raises:
+            UnsupportedByClient: there is none.
+            ClientUnavailable: it does not start.
+        """
+        if self._place is None or not self.spec.names_backend:
+            raise UnsupportedByClient("backend", "no --backend was given that its parameters name by {backend}")
+        if self._backend is None:
+            self._backend = Backend(self._place)
+        return self._backend
 
     def new_folder(self) -> Path:
         """An empty folder, removed with the session."""
@@ -124,10 +153,14 @@ class ConnectorSession:
             ClientFailure: it hung or died over that.
             UsageError: the release cannot load it at all.
         """
-        host = self._hosts.get(release)
+        try:
+            host = self._hosts.get(release)
+        except EnvironmentUnavailable as error:
+            raise TargetUnavailable(f"there is no lmcache {release} to open connectors in: {error}") from None
         host.leave()
         self._current = host
-        job = self.spec.job(release, folder, self.backend_address)
+        address = self.backend.address if self._place is not None and self.spec.names_backend else None
+        job = self.spec.job(release, folder, address)
         if form is not None:
             job["form"] = form
         job["path"] = [self._linked(place) for place in job["path"]]
@@ -146,12 +179,17 @@ class ConnectorSession:
         self.patience.answered(START)
         return Connector(host, release, about, self.budget)
 
-    def stop(self) -> None:
-        """End everything; never raises."""
+    def end_case(self) -> None:
+        """Leave what is open, and put a backend right that was disturbed."""
         if self._current is not None:
             self._current.leave()
-        if self._owns_hosts:
-            self._hosts.stop()
+
+    def stop(self) -> None:
+        """Leave what is open; never raises. The hosts stay, for the next connector that is judged here."""
+        self.end_case()
+        if self._backend is not None:
+            self._backend.stop()
+            self._backend = None
 
     def _linked(self, place: str) -> str:
         """A folder that holds this package and nothing beside it: what else is installed here is for another interpreter."""
@@ -164,6 +202,36 @@ class ConnectorSession:
         if not link.is_symlink():
             link.symlink_to(package)
         return str(folder)
+
+
+def open_connector(options: SubjectOptions) -> ConnectorSession:
+    """The connector that a run judges, opened once in the newest release to see whether it can be.
+
+    Raises:
+        UsageError: what names it makes no sense, or a release cannot load it.
+        ClientFailure: it cannot be opened; the message is for the user.
+        TargetUnavailable: the real lmcache cannot be had.
+    """
+    spec = parse_connector(options.spec, options.params, options.url)
+    for release in options.releases:
+        spec.form(release)
+    session = ConnectorSession(
+        spec, budget=options.budget, backend=parse_backend(options.backend) if options.backend is not None else None
+    )
+    try:
+        session.open(max(options.releases), session.new_folder())
+    except BaseException:
+        session.stop()
+        raise
+    session.mark()
+    return session
+
+
+@functools.cache
+def _hosts_of_this_process() -> Hosts:
+    hosts = Hosts()
+    atexit.register(hosts.stop)
+    return hosts
 
 
 class Connectors:
