@@ -17,7 +17,6 @@ from typing import Any
 from fixturegen.environment import (
     ADAPTER,
     BASE_REQUIREMENTS,
-    CONNECTOR_HOST,
     LOCALHOST,
     MP_ADAPTER,
     MP_LAUNCHER,
@@ -164,16 +163,13 @@ class VenvEnvironment:
         command = [str(self._python()), str(MP_ADAPTER), str(release)]
         return command, {**self._variables(release, mp=True), "LMCACHE_LOG_LEVEL": "WARNING"}
 
-    def connector_host(self, release: Release) -> tuple[list[str], dict[str, str]]:
-        """Command and environment variables of the program that opens remote connectors with the lmcache of a release.
-
-        Its one argument, a folder for large payloads, is for the caller to add.
+    def interpreter(self, release: Release) -> tuple[str, dict[str, str]]:
+        """The interpreter, and environment variables with which it imports what the multiprocess server of a release imports.
 
         Raises:
             EnvironmentUnavailable: the environment cannot be made.
         """
-        command = [str(self._python()), str(CONNECTOR_HOST)]
-        return command, {**self._variables(release, mp=True), "LMCACHE_LOG_LEVEL": "WARNING"}
+        return str(self._python()), {**self._variables(release, mp=True), "LMCACHE_LOG_LEVEL": "WARNING"}
 
     def ready(self, release: Release) -> str | None:
         """None if the environment and the release are cached already, otherwise what is missing."""

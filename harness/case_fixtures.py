@@ -12,12 +12,13 @@ from fixturegen.errors import CorpusError
 from harness.case import CaseSpec, Cell, spec_of, topic_of
 from harness.examples import Examples
 from harness.judge import Judge
+from harness.l2 import fixtures as l2_fixtures
 from harness.mp.keys import MpKeys
 from harness.mp.real_wrappers import RealWrappers
 from harness.mp.targets import MpTarget, mock_mp_server
 from harness.plugin import matrix_of
 from harness.protocols import captured_protocol, protocol_of
-from harness.remote.fixtures import chunks, connector, connectors
+from harness.remote import fixtures as remote_fixtures
 from harness.subject import Subject, require
 from harness.targets import Server, mock_server
 from harness.values import Keys
@@ -25,7 +26,6 @@ from wire.lm.profile import LmProfile, lm_profile
 from wire.mp.operations import OperationTable, operation_table
 from wire.release import Release
 
-__all__ = ["NAMES", "chunks", "connector", "connectors"]
 NAMES: Final = (
     "another_client",
     "chunks",
@@ -37,16 +37,26 @@ NAMES: Final = (
     "fresh_client",
     "judge",
     "keys",
+    "l2_keys",
     "mp_keys",
     "mp_pickle_server",
     "mp_server",
     "mp_table",
+    "plugin",
+    "plugins",
     "profile",
     "real_wrappers",
     "release",
     "server",
     "vector",
 )
+
+l2_keys = l2_fixtures.l2_keys
+plugin = l2_fixtures.plugin
+plugins = l2_fixtures.plugins
+chunks = remote_fixtures.chunks
+connector = remote_fixtures.connector
+connectors = remote_fixtures.connectors
 
 
 @pytest.fixture

@@ -14,6 +14,7 @@ from typing import Any, ClassVar, Final
 
 import harness
 from fixturegen import leash
+from fixturegen.environment import CONNECTOR_HOST
 from fixturegen.errors import EnvironmentUnavailable
 from harness.client import Budget, ClientFailure, ClientUnavailable, Description
 from harness.failure import TargetUnavailable, UnsupportedByClient
@@ -56,12 +57,12 @@ class Hosts:
         if host is None or not host.usable:
             from fixturegen.venv import VenvEnvironment
 
-            command, variables = VenvEnvironment().connector_host(release)
+            python, variables = VenvEnvironment().interpreter(release)
             own = os.environ.get("PYTHONPATH")
             if own:
                 variables = {**variables, "PYTHONPATH": os.pathsep.join((variables["PYTHONPATH"], own))}
             folder = Path(tempfile.mkdtemp(prefix=f"host-{release}-", dir=self.folders))
-            host = self._running[release] = Host(command, variables, folder, patience=HOST_START)
+            host = self._running[release] = Host([python, str(CONNECTOR_HOST)], variables, folder, patience=HOST_START)
         return host
 
     def stop(self) -> None:

@@ -1,0 +1,56 @@
+"""The fixtures of cases about storage plugins."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+import pytest
+
+from harness.case import Cell, spec_of
+from harness.failure import UnsupportedByClient
+from harness.l2.keys import L2Keys
+from harness.l2.plugin_process import Plugin
+from harness.l2.session import PluginSession
+from harness.plugin import matrix_of
+
+NEEDS: Final = {
+    "native_plugin": "it is a plugin of another type",
+    "plugin": "it is a plugin of another type",
+    "delete": "it cannot delete",
+    "usage": "it does not tell what it uses",
+    "statistics": "it tells nothing of itself: it has neither statistics() nor report_status()",
+    "corrupt": "stored bytes cannot be damaged: it has no lmconform_corrupt",
+    "folder": "its parameters do not name a folder by {dir}",
+    "backend": "its parameters do not name a backend by {backend}",
+}
+"""Why a plugin lacks what a case needs."""
+
+
+@pytest.fixture
+def plugins(request: pytest.FixtureRequest, cell: Cell) -> Iterator[PluginSession]:
+    """Makes instances of the plugin under test, which has what the case needs; their processes end with the case."""
+    session = matrix_of(request.config).judged()
+    assert isinstance(session, PluginSession)
+    spec = spec_of(request.function)
+    assert spec is not None
+    lacking = next((what for what in spec.needs if what not in session.description.operations), None)
+    if lacking is not None:
+        raise UnsupportedByClient(lacking, NEEDS.get(lacking, "the plugin does not have it"))
+    session.require(spec.needs)
+    session.mark()
+    session.use(cell.release)
+    yield session
+    session.end_plugins()
+
+
+@pytest.fixture
+def plugin(plugins: PluginSession) -> Plugin:
+    """The plugin under test, opened in a process and a folder of its own."""
+    return plugins.open()
+
+
+@pytest.fixture
+def l2_keys(cell: Cell) -> L2Keys:
+    """Makes keys of objects that no other case uses."""
+    return L2Keys(cell.release)
