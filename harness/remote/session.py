@@ -5,10 +5,9 @@ from __future__ import annotations
 import atexit
 import functools
 import os
-import shutil
 import tempfile
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any, ClassVar, Final
 
@@ -33,6 +32,7 @@ POOL: Final = 32 << 20
 """Bytes of the engine's memory, unless a case asks for more."""
 HOST_START: Final = 120.0
 """Seconds that the real lmcache may take to load; usually it is three."""
+_LOOK: Final = 0.1
 TIMEOUT: Final = 2.0
 """``blocking_timeout_secs`` of the engine: how long ``RemoteBackend`` waits for a get."""
 
@@ -276,6 +276,47 @@ class Connectors:
         if self.session.spec.url is not None or not self.session.spec.module:
             raise UnsupportedByClient(form, "the connector is named by a URL")
 
-    def forget(self) -> None:
-        """Remove what was stored."""
-        shutil.rmtree(self.folder, ignore_errors=True)
+    @property
+    def backend(self) -> Backend:
+        """What runs behind the connector.
+
+        Raises:
+            UnsupportedByClient: nothing that the harness could stop.
+        """
+        return self.session.backend
+
+    def need_backend(self, ability: str) -> Backend:
+        """The same, where it can also do this.
+
+        Raises:
+            UnsupportedByClient: it cannot.
+        """
+        if not self.backend.can(ability):
+            raise UnsupportedByClient("backend", f"the backend has no method {ability}")
+        return self.backend
+
+    def files(self) -> list[Path]:
+        """Every file in the folder that has bytes."""
+        return sorted(path for path in self.folder.rglob("*") if path.is_file() and path.stat().st_size)
+
+    def replace_folder_by_a_file(self) -> None:
+        """Take the storage away: nothing can be read or written at its path, whoever asks."""
+        self.folder.rename(self.folder.with_suffix(".away"))
+        self.folder.write_bytes(b"")
+
+    def bring_folder_back(self) -> None:
+        """Undo that."""
+        self.folder.unlink()
+        self.folder.with_suffix(".away").rename(self.folder)
+
+    @staticmethod
+    def wait(seconds: float) -> None:
+        """Let the engine work for a moment."""
+        time.sleep(seconds)
+
+    @staticmethod
+    def wait_until(condition: Callable[[], bool], seconds: float) -> None:
+        """Ask until something is so, or so many seconds have passed."""
+        until = time.monotonic() + seconds
+        while not condition() and time.monotonic() < until:
+            time.sleep(_LOOK)

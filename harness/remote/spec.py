@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
@@ -144,14 +143,9 @@ def _built_in(text: str, name: str, url: str | None) -> ConnectorSpec:
 
 
 def _mutant(text: str, name: str) -> ConnectorSpec:
-    from harness.mutants.remote import load
+    from harness.mutants.mutant import find_connector_mutant
 
-    known = load()
-    if name not in known:
-        close = difflib.get_close_matches(name, list(known), n=1)
-        guess = f" (did you mean {close[0]}?)" if close else ""
-        raise UsageError(f"no mutant of a connector is called {name!r}{guess}; known: {', '.join(sorted(known))}")
-    module, _, class_name = known[name].place.partition(":")
+    module, _, class_name = find_connector_mutant(name).place.partition(":")
     return ConnectorSpec(text, module, class_name, path=(str(_TREE),))
 
 
