@@ -18,6 +18,7 @@ from harness.mp.real_wrappers import RealWrappers
 from harness.mp.targets import MpTarget, both_ways, mock_mp_server
 from harness.plugin import matrix_of
 from harness.protocols import captured_protocol, protocol_of
+from harness.remote import fixtures as remote_fixtures
 from harness.subject import Subject, require
 from harness.targets import Server, mock_server
 from harness.values import Keys
@@ -27,7 +28,10 @@ from wire.release import Release
 
 NAMES: Final = (
     "another_client",
+    "chunks",
     "client",
+    "connector",
+    "connectors",
     "corpus",
     "engine",
     "examples",
@@ -54,6 +58,9 @@ l2_keys = l2_fixtures.l2_keys
 plugin = l2_fixtures.plugin
 plugins = l2_fixtures.plugins
 served = l2_fixtures.served
+chunks = remote_fixtures.chunks
+connector = remote_fixtures.connector
+connectors = remote_fixtures.connectors
 
 
 @pytest.fixture
