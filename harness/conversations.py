@@ -80,28 +80,21 @@ UNDERSTOOD: Final[Mapping[str, str]] = {
 """What a server should understand, beside spellings of a key."""
 
 _SPELLING: Final = "spelling-"
-OTHER_KEYS: Final = (
-    "hash-negative",
-    "hash-decimal",
-    "hash-256-bit",
-    "layer-0",
-    "layer-31",
-    "layer-tag",
-    "tag",
-    "tag-order",
-    "dtype-",
+OTHER_KEYS: Final = frozenset(
+    {"hash-negative", "hash-decimal", "hash-256-bit", "layer-0", "layer-31", "layer-tag", "tag", "tag-order"}
 )
-"""Spellings of other keys that clients write, by how their names begin; the rest of those that miss are spelled as nobody does."""
+OTHER_DTYPES: Final = "dtype-"
+"""Of spellings that miss, those of other keys that clients write, and how the names of more begin; nobody writes the rest."""
 
 
 def demanded(release: Release) -> list[Variant]:
     """Variants: the conversations that a server must hold as the real one did."""
-    return [_variant(found) for found in load_corpus(release).transcripts if requirement_of(release, found) in _MUST]
+    return [_variant(found) for found in load_corpus(release).transcripts if requirement_of(release, found) in MUST]
 
 
 def understood(release: Release) -> list[Variant]:
     """Variants: the conversations that a server should hold as the real one did."""
-    return [_variant(found) for found in load_corpus(release).transcripts if requirement_of(release, found) in _SHOULD]
+    return [_variant(found) for found in load_corpus(release).transcripts if requirement_of(release, found) in SHOULD]
 
 
 def requirement_of(release: Release, transcript: Transcript) -> str | None:
@@ -137,8 +130,8 @@ def _requirement_of_spelling(release: Release, transcript: Transcript) -> str | 
         same = stored[begin : begin + size] == asked[begin : begin + size]
         return "SRV-LM-003" if same else "SRV-LM-050"
     name = transcript.id.removeprefix(PREFIX + _SPELLING)
-    known = answer and any(name == other or (other.endswith("-") and name.startswith(other)) for other in OTHER_KEYS)
-    return "SRV-LM-010" if known and _can_be_written(release, asked) else None
+    known = name in OTHER_KEYS or name.startswith(OTHER_DTYPES)
+    return "SRV-LM-010" if answer and known and _can_be_written(release, asked) else None
 
 
 def _can_be_written(release: Release, header: bytes) -> bool:
@@ -149,8 +142,8 @@ def _can_be_written(release: Release, header: bytes) -> bool:
         return False
 
 
-_SHOULD: Final = frozenset({"SRV-LM-049", "SRV-LM-050", "SRV-LM-051"})
-_MUST: Final = frozenset({*REQUIREMENT_OF.values(), *FAMILY_OF.values()})
+SHOULD: Final = ("SRV-LM-049", "SRV-LM-050", "SRV-LM-051")
+MUST: Final = tuple(sorted({*REQUIREMENT_OF.values(), *FAMILY_OF.values()}))
 
 
 def _variant(transcript: Transcript) -> Variant:

@@ -38,12 +38,16 @@ class PeerFailed(TargetUnavailable):
 
 
 class Peer:
-    """One connection; every wait ends after ``patience`` seconds. Not for several threads at once."""
+    """One connection; every wait ends after ``patience`` seconds. Not for several threads at once.
 
-    def __init__(self, release: Release, server: Server, *, patience: float = PATIENCE) -> None:
+    It acknowledges what comes at once, as no ordinary client does, unless it is not to be ``quick``.
+    """
+
+    def __init__(self, release: Release, server: Server, *, patience: float = PATIENCE, quick: bool = True) -> None:
         self._release = release
         self._profile = lm_profile(release)
         self._patience = patience
+        self._quick = quick and hasattr(socket, "TCP_QUICKACK")
         try:
             self._socket = socket.create_connection((server.host, server.port), timeout=patience)
         except OSError as error:
@@ -130,6 +134,19 @@ class Peer:
             raise PeerFailed("the server ended the connection in place of a reply")
         return piece
 
+    @property
+    def reply_size(self) -> int:
+        """Bytes of a reply header."""
+        return self._profile.header.reply_size
+
+    def take(self, count: int) -> bytes:
+        """Read so many bytes, whatever they are.
+
+        Raises:
+            PeerFailed: they do not come in time.
+        """
+        return self._exactly(count, "what is due")
+
     def first_byte(self) -> bytes:
         """Read one byte of whatever comes.
 
@@ -137,6 +154,17 @@ class Peer:
             PeerFailed: none comes in time.
         """
         return self._exactly(1, "a byte of a reply")
+
+    def has_more(self, *, within: float) -> bool:
+        """Whether anything more comes, a byte or the end, within so many seconds; it stays there to be read."""
+        self._socket.settimeout(within)
+        try:
+            self._socket.recv(1, socket.MSG_PEEK)
+        except TimeoutError:
+            return False
+        except OSError:
+            return True
+        return True
 
     def rest(self, *, within: float, most: int = 1 << 20) -> tuple[bytes, bool]:
         """What else comes, up to ``most`` bytes and the end of the connection; and whether that came, within so many seconds."""
@@ -220,7 +248,7 @@ class Peer:
                     raise TimeoutError(f"{self._patience:g} s were not enough")
                 self._socket.settimeout(left)
                 # The real server sends header and payload apart and waits for the acknowledgement of the one before the other.
-                if hasattr(socket, "TCP_QUICKACK"):
+                if self._quick:
                     self._socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_QUICKACK, 1)
                 got = self._socket.recv_into(rest)
                 if not got:
