@@ -17,17 +17,24 @@ import pytest
 
 from fixturegen.corpus import Corpus, captured_releases, load_corpus
 from fixturegen.vector import Vector
+from reports.side import Side
 from wire.lm.profile import lm_profile
-from wire.release import Release, ReleaseRange
+from wire.release import RangeTable, Release, ReleaseRange
 
-TargetName = Literal["fixtures", "mock", "live"]
-TARGETS: Final[tuple[TargetName, ...]] = ("fixtures", "mock", "live")
+TargetName = Literal["fixtures", "mock", "live", "alone"]
+TARGETS: Final[tuple[TargetName, ...]] = ("fixtures", "mock", "live", "alone")
+"""What a case runs against. ``alone`` are plugins and connectors in a process of their own, without any server."""
 FIXTURES: Final[tuple[TargetName, ...]] = ("fixtures",)
 MOCK: Final[tuple[TargetName, ...]] = ("mock",)
 SERVERS: Final[tuple[TargetName, ...]] = ("mock", "live")
+ALONE: Final[tuple[TargetName, ...]] = ("alone",)
 SPEC_ATTRIBUTE: Final = "lmconform_case"
 MP_PREFIX: Final = "mp_"
 """Operations of the multiprocess server's wire begin with it, in the contract and in the corpus."""
+
+OnceFor = Literal["release", "frames", "contract"]
+CONTRACTS: Final[tuple[RangeTable[Any], ...]] = ()
+"""What releases ask of plugins and connectors, as range tables."""
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -52,10 +59,13 @@ class CaseSpec:
     needs: tuple[str, ...]
     releases: ReleaseRange
     variants: Variants | None
-    judges: Literal["client", "server"]
-    once_for: Literal["release", "frames"] = "release"
+    judges: Side
+    """Who pays for a failure."""
+    once_for: OnceFor = "release"
     own_server: bool = False
     """It does something to a server that the user of another one would not like."""
+    runs: tuple[Side, ...] = ("client",)
+    """The sides whose runs it is in."""
 
     @property
     def needs_own_server(self) -> bool:
@@ -87,17 +97,20 @@ def case(
     needs: tuple[str, ...] = (),
     releases: str = "all",
     variants: Variants | None = None,
-    judges: Literal["client", "server"] = "client",
-    once_for: Literal["release", "frames"] = "release",
+    judges: Side = "client",
+    runs: tuple[Side, ...] | None = None,
+    once_for: OnceFor = "release",
     own_server: bool = False,
 ) -> Callable[[Function], Function]:
     """Make a test function a case.
 
     ``cites`` are requirement ids; one whose release range does not cover the release is left out of that record. ``needs`` are
     the client operations without which the case says nothing, and ``CONCURRENT`` where it has several under way at once.
-    ``judges="server"`` marks cases in which no client takes part. A slow case may run ``once_for="frames"``: of the selected
-    releases whose frames are the same, in the newest. ``own_server`` keeps it from live servers of the user:
-    it clears or restarts one.
+    ``judges`` says who pays for a failure. ``runs`` names the sides whose runs have the case; without it a case that judges a
+    server is in runs of clients, where it compares mock and live server with captures, and every other in those of its own side.
+    A slow case may run ``once_for="frames"``: of the selected releases whose frames are the same, in the newest; or for
+    ``"contract"``: likewise where what the release asks of plugins or connectors is the same. ``own_server`` keeps it from live
+    servers of the user: it clears or restarts one.
     """
     if not cites:
         raise ValueError("a case cites at least one requirement")
@@ -105,7 +118,8 @@ def case(
     def decorate(function: Function) -> Function:
         if not inspect.getdoc(function):
             raise ValueError(f"case {function.__name__} has no docstring; it is the published description")
-        spec = CaseSpec(cites, targets, needs, ReleaseRange.parse(releases), variants, judges, once_for, own_server)
+        sides = runs if runs is not None else ("client",) if judges == "server" else (judges,)
+        spec = CaseSpec(cites, targets, needs, ReleaseRange.parse(releases), variants, judges, once_for, own_server, sides)
         setattr(function, SPEC_ATTRIBUTE, spec)
         marked: Function = pytest.mark.conformance(function)
         return marked
@@ -122,7 +136,7 @@ def spec_of(function: Any) -> CaseSpec | None:
 def cells(spec: CaseSpec, releases: Sequence[Release], targets: Sequence[TargetName]) -> Iterator[Cell]:
     """Every execution of a case under a selection."""
     covered = [release for release in releases if release in spec.releases]
-    for release in covered if spec.once_for == "release" else newest_of_each_frame(covered):
+    for release in _NEWEST_OF_EACH[spec.once_for](covered):
         variants: Sequence[Variant | None] = spec.variants(release) if spec.variants is not None else [None]
         for target in targets:
             if target in spec.targets:
@@ -131,11 +145,24 @@ def cells(spec: CaseSpec, releases: Sequence[Release], targets: Sequence[TargetN
 
 def newest_of_each_frame(releases: Sequence[Release]) -> list[Release]:
     """Of releases with the same headers, read with the same rigour, the newest; in the order in which they were given."""
-    newest: dict[object, Release] = {}
-    for release in sorted(releases):
-        profile = lm_profile(release)
-        newest[profile.header, profile.strict_enums] = release
+    return _newest_of_each(releases, lambda release: (lm_profile(release).header, lm_profile(release).strict_enums))
+
+
+def newest_of_each_contract(releases: Sequence[Release]) -> list[Release]:
+    """Of releases that ask the same of plugins and connectors, the newest; in the order in which they were given."""
+    return _newest_of_each(releases, lambda release: tuple(table[release] for table in CONTRACTS))
+
+
+def _newest_of_each(releases: Sequence[Release], what: Callable[[Release], object]) -> list[Release]:
+    newest = {what(release): release for release in sorted(releases)}
     return [release for release in releases if release in newest.values()]
+
+
+_NEWEST_OF_EACH: Final[dict[OnceFor, Callable[[Sequence[Release]], Sequence[Release]]]] = {
+    "release": lambda releases: releases,
+    "frames": newest_of_each_frame,
+    "contract": newest_of_each_contract,
+}
 
 
 @functools.lru_cache(maxsize=256)

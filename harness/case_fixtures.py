@@ -8,6 +8,7 @@ from typing import Any, Final
 import pytest
 
 from fixturegen.corpus import Corpus, load_corpus
+from fixturegen.errors import CorpusError
 from harness.case import CaseSpec, Cell, spec_of, topic_of
 from harness.examples import Examples
 from harness.judge import Judge
@@ -15,7 +16,7 @@ from harness.mp.keys import MpKeys
 from harness.mp.real_wrappers import RealWrappers
 from harness.mp.targets import MpTarget, mock_mp_server
 from harness.plugin import matrix_of
-from harness.protocols import protocol_of
+from harness.protocols import captured_protocol, protocol_of
 from harness.subject import Subject, require
 from harness.targets import Server, mock_server
 from harness.values import Keys
@@ -62,7 +63,10 @@ def corpus(request: pytest.FixtureRequest, cell: Cell) -> Corpus:
     Raises:
         CorpusError: there are none.
     """
-    protocol = protocol_of(topic_of(request.node.path))
+    topic = topic_of(request.node.path)
+    protocol = captured_protocol(protocol_of(topic))
+    if protocol is None:
+        raise CorpusError(f"there are no captures of what the cases of {topic} are about")
     return load_corpus(cell.release, protocol=protocol)
 
 
@@ -112,11 +116,12 @@ def fresh_client(request: pytest.FixtureRequest, cell: Cell, judge: Judge) -> It
 
 @pytest.fixture
 def server(request: pytest.FixtureRequest, cell: Cell) -> Iterator[Server]:
-    """The server of the target: a mock with an empty store, or the live server of the release."""
+    """The server of the target: a mock with an empty store, or the live server of the release; either may be what is judged."""
+    matrix = matrix_of(request.config)
     if cell.target == "live":
-        yield matrix_of(request.config).live.get(cell.release)
+        yield matrix.live.get(cell.release)
     else:
-        with mock_server(cell.release) as mock:
+        with mock_server(cell.release, matrix.server.lm if matrix.server is not None else None) as mock:
             yield mock
 
 
@@ -157,10 +162,12 @@ def examples(request: pytest.FixtureRequest, cell: Cell) -> Examples:
 
 
 def _mp_server(request: pytest.FixtureRequest, cell: Cell, *, shared_memory: bool) -> Iterator[MpTarget]:
+    matrix = matrix_of(request.config)
     if cell.target == "live":
-        yield matrix_of(request.config).live_mp.get(cell.release, shared_memory=shared_memory)
+        yield matrix.live_mp.get(cell.release, shared_memory=shared_memory)
     else:
-        with mock_mp_server(cell.release, shared_memory=shared_memory) as mock:
+        make = matrix.server.mp if matrix.server is not None else None
+        with mock_mp_server(cell.release, shared_memory=shared_memory, make=make) as mock:
             yield mock
 
 

@@ -8,6 +8,7 @@ from typing import Any
 
 from harness.expectations.book import Book
 from reports.record import CaseRecord
+from reports.side import Side
 from reports.verdict import SHOWN
 
 
@@ -24,7 +25,9 @@ class Collectors:
         self.results: Path | None = None
         """The results file that this run began to write."""
         self.asked = self.shown = False
-        """Whether a case that judges the client has ended, and whether one passed or failed as listed."""
+        """Whether a case that judges what the run is about has ended, and whether one passed or failed as listed."""
+        self.side: Side = "client"
+        """What that is."""
         self.book: Book | None = None
         """The list of known failures that records are held against before anybody sees them."""
 
@@ -46,7 +49,7 @@ class Collectors:
         """Hand a record to the listeners; all cases before it have been handed to them."""
         self._begin()
         case = self._judged(record)
-        if case.judges == "client":
+        if case.judges == self.side:
             self.asked = True
             self.shown = self.shown or case.verdict in SHOWN
         for listener in self._listeners:
@@ -73,6 +76,7 @@ class Collectors:
         self.before_first = None
         self.cut_short = self.asked = self.shown = False
         self.book = None
+        self.side = "client"
 
 
 collectors = Collectors()

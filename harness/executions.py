@@ -31,6 +31,8 @@ TOPICS: Final = (
     "lm.invariance",
     "mp",
     "servers",
+    "l2",
+    "remote",
 )
 """In the order in which one builds on the other: the first failure that is shown is the one to repair first."""
 

@@ -43,3 +43,7 @@ class CaseEnded(BaseException):
 
 class TargetUnavailable(Exception):
     """The target cannot be had here; the message says why and what to do. A failure where the target was demanded."""
+
+
+class PeerFailed(TargetUnavailable):
+    """A server did not take a request, or did not answer as a server does; the message says what came."""

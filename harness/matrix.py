@@ -28,13 +28,27 @@ from harness.expectations.book import Book
 from harness.expectations.file import read_expectations
 from harness.expectations.universe import pattern_exists
 from harness.judge import Judge, explained
+from harness.judged import Judged, SubjectOptions, open_judged
 from harness.mp.targets import LiveMpServers
 from harness.patience import START, Patience
 from harness.patterns import matches
 from harness.plugin import CLIENT_START, DEADLINE, EXAMPLES, SEED, option
-from harness.protocols import DECLARED, Protocol, declared, has_protocol, left_out_text, named, parse_protocol, protocol_of
+from harness.protocols import (
+    DECLARED,
+    PROTOCOLS,
+    Protocol,
+    captured_protocol,
+    declared,
+    has_protocol,
+    left_out_text,
+    named,
+    parse_protocol,
+    protocol_of,
+)
 from harness.requirements import Requirement, load_requirements
+from harness.servers.spec import ServerSpec, parse_server
 from harness.sharding import PLACE, parse_shard
+from harness.sides import FACTS, parse_side, require_targets
 from harness.targets import LiveServers
 from harness.usage import (
     UsageError,
@@ -42,6 +56,7 @@ from harness.usage import (
     parse_effort,
     parse_limits,
     parse_releases,
+    parse_require,
     parse_runtime,
     parse_seed,
     parse_targets,
@@ -52,6 +67,7 @@ from reports.diagnosis import Diagnosis
 from reports.parts import Selection, Shard
 from reports.record import CaseRecord, ClientInfo, RunHeader
 from reports.results import ResultsWriter, utc_now
+from reports.side import Side
 from wire.lm.profile import lm_profile
 from wire.release import Release
 
@@ -71,6 +87,14 @@ class Matrix:
     results: Path | None
     protocol: str = DECLARED
     """The choice of wires that cases are about."""
+    side: Side = "client"
+    """What ``spec`` names: what the run judges."""
+    options: SubjectOptions | None = None
+    """What else is said of it; None for a client."""
+    server: ServerSpec | None = None
+    """The server that is judged, in a run that judges one."""
+    lenient: bool = False
+    """Failures of a SHOULD do not count."""
     live_mp: LiveMpServers = field(default_factory=LiveMpServers)
     book: Book | None = None
     examples: int | None = None
@@ -92,6 +116,7 @@ class Matrix:
     patience: Patience = field(default_factory=lambda: Patience(DEADLINE))
     """How much of it is left with the client of this process."""
     _session: Session | None = None
+    _judged: Judged | None = None
     _companions: dict[bool, Session] = field(default_factory=dict)
     """By whether they have a process of their own for certain."""
     _left_out: set[Protocol] = field(default_factory=set)
@@ -110,8 +135,14 @@ class Matrix:
             releases = parse_releases(option(config, "lmcache"))
             targets = parse_targets(option(config, "target"))
             protocol = parse_protocol(option(config, "protocol"))
+            side = parse_side(option(config, "side"))
+            lenient = parse_require(option(config, "require")) == "must"
             runtime = parse_runtime(option(config, "runtime"))
             address = parse_address(option(config, "live"), releases, targets)
+            require_targets(side, targets)
+            server = parse_server(option(config, "client"), protocol) if side == "server" and protocol in PROTOCOLS else None
+            if server is not None and server.address is not None:
+                address = parse_address(server.text, releases, targets)
             examples, deadline = parse_effort(option(config, "examples"), option(config, "deadline"))
             seed = parse_seed(option(config, "seed"))
             start, memory = parse_limits(option(config, "client-start"), option(config, "client-memory"))
@@ -122,7 +153,10 @@ class Matrix:
         except UsageError as error:
             raise pytest.UsageError(str(error)) from None
         results = option(config, "results")
-        meeting.expect(option(config, "client"))
+        if side == "client":
+            meeting.expect(option(config, "client"))
+        budget = Budget(start=start, call=deadline, memory=memory)
+        command = server.command if server is not None else ()
         return cls(
             patience=Patience(deadline, start),
             spec=option(config, "client"),
@@ -130,15 +164,19 @@ class Matrix:
             targets=targets,
             only=option(config, "only"),
             protocol=protocol,
-            live=LiveServers(runtime=runtime, address=address),
-            live_mp=LiveMpServers(runtime=runtime, address=address),
+            side=side,
+            options=_options(config, protocol, releases, budget) if side != "client" else None,
+            server=server,
+            lenient=lenient,
+            live=LiveServers(runtime=runtime, address=address, command=command),
+            live_mp=LiveMpServers(runtime=runtime, address=address, command=command),
             results=Path(results) if results else None,
             book=book,
             examples=examples,
             seed=seed,
             properties=option(config, "properties"),
             shard=shard,
-            budget=Budget(start=start, call=deadline, memory=memory),
+            budget=budget,
         )
 
     @functools.cached_property
@@ -155,7 +193,9 @@ class Matrix:
 
     @functools.cached_property
     def protocols(self) -> Sequence[Protocol]:
-        """The wires that cases are about; a client that cannot be started says nothing, and its cases tell why."""
+        """What cases are about; a client that cannot be started says nothing, and its cases tell why."""
+        if self.side != "client":
+            return named(self.protocol) if self.side == "server" else FACTS[self.side].protocols
         if self.protocol != DECLARED:
             return named(self.protocol)
         try:
@@ -166,15 +206,17 @@ class Matrix:
     @property
     def left_out(self) -> tuple[str, ...]:
         """The wires of which there are cases in the selection that the client declares nothing for."""
-        return tuple(sorted(self._left_out)) if self.protocol == DECLARED else ()
+        return tuple(sorted(self._left_out)) if self.protocol == DECLARED and self.side == "client" else ()
 
     @property
     def left_out_note(self) -> str:
         """The same in words, to be put behind another sentence."""
         return f" ({left_out_text(self.left_out)})" if self.left_out else ""
 
-    def releases_of(self, topic: str, case: str) -> Sequence[Release]:
+    def releases_of(self, topic: str, case: str, spec: CaseSpec) -> Sequence[Release]:
         """The selected releases that speak the wire of a case; none where the run is not about that wire, which is noted."""
+        if self.side not in spec.runs:
+            return []
         protocol = protocol_of(topic)
         speaking = [release for release in self.releases if has_protocol(release, protocol)]
         if protocol in self.protocols:
@@ -228,6 +270,18 @@ class Matrix:
         spared = {"live"} if self.live.address is not None and spec.needs_own_server else set()
         return [target for target in self.targets if target not in spared]
 
+    def judged(self) -> Session | Judged:
+        """What is judged, started on first use.
+
+        Raises:
+            ClientFailure, UsageError, EnvironmentUnavailable: it cannot be started.
+        """
+        if self.options is None:
+            return self.session()
+        if self._judged is None:
+            self._judged = open_judged(self.side, self.options)
+        return self._judged
+
     def session(self) -> Session:
         """The running client, started on first use.
 
@@ -256,18 +310,27 @@ class Matrix:
 
     @property
     def _apart(self) -> bool:
-        return self.apart and may_kill(self.spec)
+        return self.apart and self.may_kill
 
     @property
     def client_may_end_this_process(self) -> bool:
         """Whether a client of which we know nothing can end this process, and with it the run, unseen."""
-        return may_kill(self.spec) and not self.apart and not self.attended
+        return self.may_kill and not self.apart and not self.attended
 
-    def change_client(self, spec: str) -> None:
-        """Judge another client from now on, with all patience."""
+    @property
+    def may_kill(self) -> bool:
+        """Whether a client of which we know nothing runs inside the process that opens it."""
+        return self.side == "client" and may_kill(self.spec)
+
+    def change_subject(self, spec: str) -> None:
+        """Judge another client, or whatever else the run judges, from now on, with all patience."""
         self.dismiss_client()
-        meeting.expect(spec)
         self.spec, self.patience = spec, Patience(self.budget.call, self.budget.start)
+        if self.options is None:
+            meeting.expect(spec)
+        else:
+            self.options = replace(self.options, spec=spec)
+            self.server = parse_server(spec, self.protocol) if self.side == "server" else None
 
     def dismiss_client(self) -> None:
         """Stop the client and its companions; the next use starts others."""
@@ -276,11 +339,15 @@ class Matrix:
         if self._session is not None:
             self._session.stop()
             self._session = None
+        if self._judged is not None:
+            self._judged.stop()
+            self._judged = None
 
     def judge(self, cell: Cell, spec: CaseSpec, topic: str) -> Judge:
         """A judge for one execution."""
         try:
-            corpus = corpus_of(cell.release, protocol_of(topic))
+            captured = captured_protocol(protocol_of(topic))
+            corpus = corpus_of(cell.release, captured) if captured is not None else None
         except CorpusError:
             corpus = None
         return Judge(spec, self._requirements_of(cell.release), lm_profile(cell.release), corpus)
@@ -292,7 +359,7 @@ class Matrix:
             ClientFailure: the client cannot be started.
             OSError: the file cannot be written.
         """
-        collectors.book = self.book
+        collectors.book, collectors.side = self.book, self.side
         if self.results is None:
             return
         self._writer = ResultsWriter(self.results, self.header())
@@ -301,7 +368,7 @@ class Matrix:
 
     def header(self) -> RunHeader:
         """What this run is."""
-        described = self.session().description
+        described = self.judged().description
         return RunHeader(
             tool_version=TOOL_VERSION,
             started=utc_now(),
@@ -320,11 +387,12 @@ class Matrix:
             seed=self.seed,
             python=platform.python_version(),
             platform=platform.platform(),
-            corpus=corpus_fingerprint(self.releases, self.protocols),
+            corpus=corpus_fingerprint(self.releases, [found for name in self.protocols if (found := captured_protocol(name))]),
             expectations=self.book.about if self.book is not None else None,
             selection=self.selection,
             shard=self.shard,
             left_out=self.left_out,
+            side=self.side,
         )
 
     def record(self, item: pytest.Item, error: BaseException | None, seconds: float) -> CaseRecord:
@@ -340,7 +408,9 @@ class Matrix:
         def explain(diagnosis: Diagnosis) -> Diagnosis:
             return explained(diagnosis, self.requirements[cited[0]] if cited else None)
 
-        ended = verdict_of(error, explain, self._session.stderr if self._session is not None else "")
+        speaking = self._session or self._judged
+        stderr = speaking.stderr if speaking is not None else ""
+        ended = verdict_of(error, explain, stderr, side=self.side, lenient=self.lenient)
         identity = case_id(item, cell)
         diagnosis = ended.diagnosis
         if diagnosis is not None:
@@ -377,19 +447,21 @@ class Matrix:
     def _rerun(self, identity: str, cell: Cell) -> str:
         words = [
             os.environ.get(COMMAND_SETTING, "lmconform"),
-            "run",
-            "--client",
-            self.spec,
+            *self._about_the_subject(cell),
             "--lmcache",
             str(cell.release),
-            "--target",
-            cell.target,
         ]
-        if self.live.address is not None and cell.target == "live":
+        if self.side == "server":
+            pass
+        elif self.live.address is not None and cell.target == "live":
             words += ["--live", f"{self.live.address[0]}:{self.live.address[1]}"]
         elif cell.target == "live" and self.live.runtime != "venv":
             words += ["--runtime", self.live.runtime]
-        if self.protocol != DECLARED and protocol_of(identity) not in declared(self.session().description.operations):
+        if (
+            self.side == "client"
+            and self.protocol != DECLARED
+            and protocol_of(identity) not in declared(self.session().description.operations)
+        ):
             words += ["--protocol", protocol_of(identity)]
         if self.examples is not None:
             words += ["--examples", str(self.examples)]
@@ -400,3 +472,23 @@ class Matrix:
         if self.budget.start != CLIENT_START:
             words += ["--client-start", f"{self.budget.start:g}"]
         return shlex.join([*words, "--only", identity])
+
+    def _about_the_subject(self, cell: Cell) -> list[str]:
+        """The command that judges it, and what names it there."""
+        command = FACTS[self.side].command
+        if self.options is None:
+            return [command, "--client", self.spec, "--target", cell.target]
+        if self.side == "server":
+            return [command, self.spec, "--protocol", self.protocol]
+        told = {name: getattr(self.options, name) for name in ("kind", "params", "backend", "url")}
+        said = [word for name, value in told.items() if value is not None for word in (_OPTIONS.get(name, f"--{name}"), value)]
+        return [command, self.spec, *said, "--target", cell.target]
+
+
+_OPTIONS: Final = {"kind": "--type"}
+"""Options whose name on the command line is not that of the member."""
+
+
+def _options(config: pytest.Config, protocol: str, releases: Sequence[Release], budget: Budget) -> SubjectOptions:
+    named = {name: option(config, name) for name in ("kind", "params", "backend", "url")}
+    return SubjectOptions(option(config, "client"), protocol, releases, budget=budget, **named)

@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from types import TracebackType
 from typing import Any, Final, Self, TypeVar
 
-from harness.failure import TargetUnavailable
+from harness.failure import PeerFailed
 from harness.reference.values import key_from_json
 from harness.targets import Server
 from wire.errors import WireError
@@ -31,10 +31,6 @@ LONGEST: Final = 256 << 20
 T = TypeVar("T")
 Key = Mapping[str, Any]
 """A key of the contract."""
-
-
-class PeerFailed(TargetUnavailable):
-    """A server did not take a request, or did not answer as a server does; the message says what came."""
 
 
 class Peer:

@@ -44,6 +44,12 @@ _DEFAULTS: Final[dict[str, Any]] = {
     "target": "fixtures,mock",
     "only": [],
     "protocol": "declared",
+    "side": "client",
+    "kind": None,
+    "params": None,
+    "backend": None,
+    "url": None,
+    "require": "should",
     "live": None,
     "runtime": "venv",
     "results": None,
@@ -71,7 +77,13 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 def _declare(add: Callable[..., None]) -> None:
     """Tell ``add`` each option: its name without dashes, what it is for, and what else argparse takes."""
-    add("client", "the client under test (default: reference)")
+    add("client", "the client under test, or what else --side says (default: reference)")
+    add("side", "what is judged: client, server, plugin or connector (default: client)")
+    add("kind", "the interface of a plugin: native_plugin or plugin")
+    add("params", "the parameters of a plugin or connector", metavar="JSON")
+    add("backend", "what runs the storage behind a plugin or connector", metavar="MODULE:CLASS")
+    add("url", "the URL that a connector is chosen by")
+    add("require", "the lowest level whose failures count: must or should (default: should)")
     add("lmcache", "releases of lmcache, separated by commas (default: all in the corpus)")
     add("target", "any of fixtures,mock,live (default: fixtures,mock)")
     add("only", "case ids to run, with * and ?; may be repeated", action="append")
@@ -222,9 +234,11 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 
 def _releases(metafunc: pytest.Metafunc, matrix: Matrix) -> Sequence[Release]:
     """The releases in which a case is executed, whatever range it names itself."""
-    from harness.case import case_name, topic_of
+    from harness.case import case_name, spec_of, topic_of
 
-    return matrix.releases_of(topic_of(metafunc.definition.path), case_name(metafunc.function.__name__))
+    spec = spec_of(metafunc.function)
+    assert spec is not None
+    return matrix.releases_of(topic_of(metafunc.definition.path), case_name(metafunc.function.__name__), spec)
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:

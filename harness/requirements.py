@@ -8,7 +8,7 @@ paragraph or a line of their own::
 
     Why: on a real network a header arrives split now and then.
 
-``Why:`` must be there; ``Role: client`` (the default) or ``Role: server`` and ``Untestable: reason`` may follow. Every
+``Why:`` must be there; ``Role: client`` (the default) or another side, and ``Untestable: reason`` may follow. Every
 level-3 heading of a specification is a requirement, and prose belongs under the other headings.
 """
 
@@ -20,17 +20,21 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, Literal, cast, get_args
 
+from reports.side import SIDES, Side
 from wire.errors import UnknownReleaseError
 from wire.release import KNOWN_RELEASES, ReleaseRange
 
 Level = Literal["MUST", "SHOULD", "MAY"]
-Role = Literal["client", "server"]
+Role = Side
 
 _HEADING: Final = "### "
 _SEPARATOR: Final = " · "
 _ID: Final = re.compile(r"[A-Z]{2,}(?:-[A-Z]{2,})?-\d{3}")
 _FIELD: Final = re.compile(r"(Why|Role|Untestable):\s*(.*)")
-_SERVER_MARK: Final = "-SRV-"
+_SERVER_MARK: Final = "SRV"
+"""Part of the ids of requirements for servers."""
+_ROLES: Final[dict[str, Role]] = {"PLUG": "plugin", "CONN": "connector"}
+"""What other ids begin with, and whom the requirements are for; all else is for clients."""
 
 
 class RequirementError(ValueError):
@@ -136,11 +140,14 @@ def _requirement(path: Path, section: _Section) -> Requirement:
         if name not in fields:
             raise RequirementError(f"{where}: {identifier} has no {_label(name)}")
     role = fields.get("Role", "client")
-    if role not in get_args(Role):
-        raise RequirementError(f"{where}: {identifier}: role {role!r} is not one of {', '.join(get_args(Role))}")
-    if (role == "server") != (_SERVER_MARK in identifier):
+    if role not in SIDES:
+        raise RequirementError(f"{where}: {identifier}: role {role!r} is not one of {', '.join(SIDES)}")
+    parts = identifier.split("-")
+    theirs = "server" if _SERVER_MARK in parts else _ROLES.get(parts[0], "client")
+    if role != theirs:
         raise RequirementError(
-            f"{where}: {identifier} has the role {role}; ids with {_SERVER_MARK} are for servers, and no others are"
+            f"{where}: {identifier} has the role {role}, but its id is one for a {theirs}; {_SERVER_MARK} in an id stands for a "
+            f"server, {' and '.join(f'{mark} at its begin for a {of}' for mark, of in _ROLES.items())}"
         )
     return Requirement(
         id=identifier,
@@ -148,7 +155,7 @@ def _requirement(path: Path, section: _Section) -> Requirement:
         releases=_releases(where, identifier, releases),
         statement=fields["statement"],
         why=fields["Why"],
-        role=cast("Role", role),
+        role=role,
         untestable=fields.get("Untestable"),
         document=path.name,
     )

@@ -21,18 +21,21 @@ from fixturegen.environment import open_environment
 from fixturegen.errors import CaptureError, EnvironmentUnavailable
 from harness import meeting
 from harness.bare_pytest import bare_pytest
-from harness.case import case_name, spec_of, topic_of
+from harness.case import TargetName, case_name, spec_of, topic_of
 from harness.client import Budget
 from harness.clients.spec import may_kill, open_client
 from harness.collectors import collectors
 from harness.executions import case_id, cell_of
 from harness.expectations.file import ExpectationsFile, read_expectations
 from harness.expectations.write import require_free, write_expectations
+from harness.judged import SubjectOptions, open_judged
 from harness.mp.targets import LiveMpServers
 from harness.plugin import CLIENT_START, DEADLINE, SEED
 from harness.protocols import BOTH, DECLARED, Protocol, as_choice, declared, named, no_case, parse_protocol
 from harness.requirements import load_requirements
+from harness.servers.spec import parse_server
 from harness.sharding import parse_shard
+from harness.sides import FACTS, require_targets
 from harness.targets import LiveServers
 from harness.usage import (
     UsageError,
@@ -40,6 +43,7 @@ from harness.usage import (
     parse_effort,
     parse_limits,
     parse_releases,
+    parse_require,
     parse_runtime,
     parse_seed,
     parse_targets,
@@ -50,6 +54,7 @@ from reports.outputs import JUNIT, PAGE, RESULTS, write_reports
 from reports.progress import RunProgress, run_progress
 from reports.record import CaseRecord
 from reports.results import Results, read_results
+from reports.side import Side
 from reports.terminal import make_console, print_summary
 from reports.verdict import ExitCode
 from reports.words import count, listing
@@ -70,6 +75,18 @@ class RunOptions:
     only: Sequence[str] = ()
     protocol: str = DECLARED
     """The wires that cases are about."""
+    side: Side = "client"
+    """What is judged; ``client`` names it, whatever it is."""
+    kind: str | None = None
+    """The interface that a plugin implements."""
+    params: str | None = None
+    """JSON with the parameters of a plugin or connector."""
+    backend: str | None = None
+    """What runs the storage behind it."""
+    url: str | None = None
+    """The URL that a connector is chosen by."""
+    require: str = "should"
+    """The lowest level whose failures count."""
     live: str | None = None
     runtime: str = "venv"
     folder: Path = Path("lmconform-results")
@@ -112,14 +129,14 @@ class ListedCase:
 
 
 def run_matrix(options: RunOptions) -> ExitCode:
-    """Judge a client and write ``results.jsonl``, ``junit.xml`` and ``report.html``.
+    """Judge a client, or another side, and write ``results.jsonl``, ``junit.xml`` and ``report.html``.
 
     Raises:
         UsageError: the options make no sense, nothing matches them, or the folder cannot be written.
-        ClientFailure: the client cannot be started.
+        ClientFailure: the client, or whatever else is judged, cannot be started.
         CorpusError: the corpus of a release is damaged.
     """
-    with meeting.expected(options.client):
+    with meeting.expected(options.client) if options.side == "client" else contextlib.nullcontext():
         return _run(options)
 
 
@@ -127,10 +144,12 @@ def _run(options: RunOptions) -> ExitCode:
     """Find out whether the run can be made, then make it."""
     releases = parse_releases(options.lmcache)
     targets = parse_targets(options.target)
+    require_targets(options.side, targets)
+    parse_require(options.require)
     parse_runtime(options.runtime)
     parse_protocol(options.protocol)
     load_requirements()
-    address = parse_address(options.live, releases, targets)
+    address = _address(options, releases, targets)
     if address is not None and options.protocol != DECLARED:
         _require_answer(address, releases[0], named(options.protocol))
     parse_effort(options.examples, options.deadline)
@@ -143,10 +162,10 @@ def _run(options: RunOptions) -> ExitCode:
         load_corpus(release)
     require_room_for_results(options.folder)
     require_room_for_summary(options.summary, options.folder)
-    protocols = _protocols(options, budget)
+    protocols = _protocols(options, budget, releases)
     if address is not None and options.protocol == DECLARED:
         _require_answer(address, releases[0], protocols)
-    if "live" in targets and options.live is None:
+    if "live" in targets and _needs_the_real_server(options):
         _prepare(options.runtime, releases)
     for warning in known.warnings() if known is not None else ():
         print(f"lmconform: warning: {warning}", file=sys.stderr)
@@ -154,8 +173,27 @@ def _run(options: RunOptions) -> ExitCode:
         return _judge(options, budget, known, protocols)
 
 
-def _protocols(options: RunOptions, budget: Budget) -> Sequence[Protocol]:
-    """The wires that cases will be about; the client is started for it once, and must start."""
+def _address(options: RunOptions, releases: Sequence[Release], targets: Sequence[TargetName]) -> tuple[str, int] | None:
+    """Where the user's server listens that cases meet, be it for a client or because it is judged."""
+    if options.side == "server":
+        server = parse_server(options.client, options.protocol)
+        return None if server.address is None else parse_address(server.text, releases, targets)
+    return parse_address(options.live, releases, targets)
+
+
+def _needs_the_real_server(options: RunOptions) -> bool:
+    """Whether live cases are about servers that the pinned environment has to start."""
+    if options.side == "server":
+        return parse_server(options.client, options.protocol).kind == "real"
+    return options.live is None
+
+
+def _protocols(options: RunOptions, budget: Budget, releases: Sequence[Release]) -> Sequence[Protocol]:
+    """What cases will be about; what is judged is started for it once, and must start."""
+    if options.side != "client":
+        names = {name: getattr(options, name) for name in ("kind", "params", "backend", "url")}
+        open_judged(options.side, SubjectOptions(options.client, options.protocol, releases, budget=budget, **names)).stop()
+        return named(options.protocol) if options.side == "server" else FACTS[options.side].protocols
     session = open_client(options.client, budget=budget, apart=options.isolate and may_kill(options.client))
     session.stop()
     return declared(session.description.operations) if options.protocol == DECLARED else named(options.protocol)
@@ -186,7 +224,13 @@ def _judge(options: RunOptions, budget: Budget, known: ExpectationsFile | None, 
     path = options.folder / RESULTS
     arguments = [
         *("--client", options.client, "--lmcache", options.lmcache, "--target", options.target),
-        *("--runtime", options.runtime),
+        *("--runtime", options.runtime, "--side", options.side, "--require", options.require),
+        *(
+            word
+            for name in ("kind", "params", "backend", "url")
+            if (value := getattr(options, name)) is not None
+            for word in (f"--{name}", value)
+        ),
         *("--seed", str(options.seed), "--deadline", str(options.deadline)),
         *(("--examples", str(options.examples)) if options.examples is not None else ()),
         *(("--properties",) if options.properties else ()),
@@ -195,9 +239,9 @@ def _judge(options: RunOptions, budget: Budget, known: ExpectationsFile | None, 
         *(word for pattern in options.only for word in ("--only", pattern)),
         *(("--shard", options.shard) if options.shard is not None else ()),
     ]
-    apart = options.isolate and may_kill(options.client)
+    apart = options.isolate and options.side == "client" and may_kill(options.client)
     # Workers need not ask the client; all of them must find the same cases.
-    theirs = [*arguments, "--protocol", as_choice(protocols)]
+    theirs = [*arguments, "--protocol", as_choice(protocols) if options.side == "client" else options.protocol]
     workers = [Workers(options.jobs, theirs, at_once=not options.only, always=apart)] if options.jobs > 1 or apart else []
     with own_output() as output:
         console = make_console(output)
@@ -215,7 +259,7 @@ def _judge(options: RunOptions, budget: Budget, known: ExpectationsFile | None, 
             releases = parse_releases(options.lmcache)
             raise UsageError(no_case(releases, protocols, "'lmconform list --ids' shows what there is"))
         if collectors.results != path:
-            console.print("the run ended before its first case; nothing is claimed about the client")
+            console.print(f"the run ended before its first case; nothing is claimed about the {options.side}")
             return ExitCode.UNDECIDED
         results = read_results(path)
         write_reports(results, options.folder, options.summary)
@@ -327,7 +371,9 @@ def _prepare(runtime: str, releases: Sequence[Release]) -> None:
             environment.prepare(release)
 
 
-def collect_cases(*, lmcache: str, target: str, only: Sequence[str], protocol: str = BOTH) -> list[ListedCase]:
+def collect_cases(
+    *, lmcache: str, target: str, only: Sequence[str], protocol: str = BOTH, side: Side = "client"
+) -> list[ListedCase]:
     """Every execution that a run with these options would make.
 
     Raises:
@@ -337,17 +383,18 @@ def collect_cases(*, lmcache: str, target: str, only: Sequence[str], protocol: s
     """
     for release in parse_releases(lmcache):
         load_corpus(release)
-    parse_targets(target)
+    require_targets(side, parse_targets(target))
     parse_protocol(protocol)
     collected = _Collected()
     patterns = [word for pattern in only for word in ("--only", pattern)]
     with own_output():
-        chosen = ("--lmcache", lmcache, "--target", target, "--protocol", protocol)
+        chosen = ("--lmcache", lmcache, "--target", target, "--protocol", protocol, "--side", side)
         bare_pytest(["--collect-only", *chosen, *patterns], collected)
     if collected.errors:
         raise BrokenCases("\n".join(collected.errors))
     if not collected.found:
-        raise UsageError(no_case(parse_releases(lmcache), named(protocol), "leave out --only to see what there is"))
+        about = named(protocol) if side == "client" else ()
+        raise UsageError(no_case(parse_releases(lmcache), about, "leave out --only to see what there is"))
     return collected.found
 
 

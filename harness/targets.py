@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Final, Protocol
@@ -12,6 +13,7 @@ from fixturegen.errors import CaptureError, EnvironmentUnavailable
 from fixturegen.server_process import healthy
 from harness import meeting
 from harness.failure import TargetUnavailable
+from harness.servers.started import StartedServer
 from mockserver.faults import NO_FAULTS, parse_plan
 from mockserver.journal import Journal
 from mockserver.lm import LmServer
@@ -77,9 +79,9 @@ def mocks_made_by(make: MakeMock) -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def mock_server(release: Release) -> Iterator[Server]:
-    """A mock with an empty store."""
-    with _make_mock(release, host=meeting.host(), allow_remote=True) as mock:
+def mock_server(release: Release, make: MakeMock | None = None) -> Iterator[Server]:
+    """A mock with an empty store, or another server of ours that ``make`` makes."""
+    with (make or _make_mock)(release, host=meeting.host(), allow_remote=True) as mock:
         host, port = mock.address
         yield Server(host, port, mock)
 
@@ -100,7 +102,10 @@ class LiveServers:
     runtime: str = "venv"
     address: tuple[str, int] | None = None
     """A running server of the user, in place of our own."""
+    command: tuple[str, ...] = ()
+    """What starts a server of the user, likewise."""
     _stack: contextlib.ExitStack = field(default_factory=contextlib.ExitStack)
+    _started: dict[Release, StartedServer] = field(default_factory=dict)
     _running: dict[Release, Server] = field(default_factory=dict)
     _failed: dict[Release, str] = field(default_factory=dict)
     _environment: PinnedEnvironment | None = None
@@ -113,6 +118,8 @@ class LiveServers:
         """
         if release in self._failed:
             raise TargetUnavailable(self._failed[release])
+        if self.command:
+            return self._of_the_user(release)
         if release not in self._running:
             try:
                 self._running[release] = self._start(release)
@@ -140,7 +147,30 @@ class LiveServers:
         address = self._stack.enter_context(self._environment.server(release, host=meeting.host()))
         return Server(address.host, address.port)
 
+    def _of_the_user(self, release: Release) -> Server:
+        """The server that the command starts; it is started again where it has died."""
+        started = self._started.get(release)
+        if started is None:
+            started = StartedServer(self.command, release, functools.partial(_answers_health, release), chunk_size=0)
+            self._started[release] = started
+            self._stack.callback(started.stop)
+        if not started.alive:
+            try:
+                started.restart()
+            except TargetUnavailable as error:
+                self._failed[release] = str(error)
+                raise
+        return Server(started.host, started.port)
+
     def close(self) -> None:
         """Stop every server that was started here."""
         self._running.clear()
+        self._started.clear()
         self._stack.close()
+
+
+def _answers_health(release: Release, host: str, port: int) -> bool:
+    try:
+        return healthy(release, host, port)
+    except (OSError, WireError):
+        return False

@@ -18,6 +18,7 @@ from wire.errors import WireError
 from wire.numerals import LONGEST, NoNumber, read_integer, shown
 from wire.release import Release
 
+LEVELS: Final = ("must", "should")
 LONGEST_WAIT: Final = 86400.0
 """Seconds."""
 LEAST_MEMORY: Final = 64 << 20
@@ -84,6 +85,17 @@ def parse_targets(text: str) -> list[TargetName]:
         wrong = f"unknown target {', '.join(unknown)}" if unknown else "no target was named"
         raise UsageError(f"{wrong}; targets are {', '.join(TARGETS)}, separated by commas")
     return [target for target in TARGETS if target in words]
+
+
+def parse_require(text: str) -> str:
+    """``must`` or ``should``: the lowest level whose failures count.
+
+    Raises:
+        UsageError: anything else.
+    """
+    if text not in LEVELS:
+        raise UsageError(f"unknown level {text!r}; write one of {', '.join(LEVELS)}")
+    return text
 
 
 def parse_runtime(text: str) -> str:
@@ -179,15 +191,21 @@ def parse_address(text: str | None, releases: Sequence[Release], targets: Sequen
     """
     if text is None:
         return None
-    host, separator, port = text.rpartition(":")
-    try:
-        number = read_integer(port)
-    except NoNumber:
-        number = 0
-    if not separator or not host or number not in _PORT:
+    address = address_of(text)
+    if address is None:
         raise UsageError(f"--live {shown(text)!r} is no address; write HOST:PORT, such as 127.0.0.1:65432")
     if "live" not in targets:
         raise UsageError("--live names a server, but live is not among the targets; add --target live")
     if len(releases) != 1:
         raise UsageError("--live names one server, which runs one release; name that release with --lmcache")
-    return host.strip("[]"), number
+    return address
+
+
+def address_of(text: str) -> tuple[str, int] | None:
+    """Host and port of ``HOST:PORT``; None for anything else."""
+    host, separator, port = text.rpartition(":")
+    try:
+        number = read_integer(port)
+    except NoNumber:
+        return None
+    return (host.strip("[]"), number) if separator and host and number in _PORT else None

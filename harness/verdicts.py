@@ -17,8 +17,17 @@ from harness.client import (
     ClientUnavailable,
     NotAsked,
 )
-from harness.failure import CaseEnded, CaseFailure, LiveServerFailure, MockDriftFailure, TargetUnavailable, UnsupportedByClient
+from harness.failure import (
+    CaseEnded,
+    CaseFailure,
+    LiveServerFailure,
+    MockDriftFailure,
+    PeerFailed,
+    TargetUnavailable,
+    UnsupportedByClient,
+)
 from reports.diagnosis import Diagnosis
+from reports.side import Side
 from reports.verdict import Verdict
 
 _TREE: Final = Path(__file__).resolve().parent.parent
@@ -52,11 +61,32 @@ _FAILURES: tuple[tuple[type[BaseException], Verdict], ...] = (
 )
 
 
-def verdict_of(error: BaseException | None, explain: Explained = lambda diagnosis: diagnosis, stderr: str = "") -> Ended:
+_ABOUT_SERVERS: Final = (MockDriftFailure, LiveServerFailure, PeerFailed)
+
+
+def verdict_of(
+    error: BaseException | None,
+    explain: Explained = lambda diagnosis: diagnosis,
+    stderr: str = "",
+    *,
+    side: Side = "client",
+    lenient: bool = False,
+) -> Ended:
     """The verdict for an exception that ended a case; none means that it passed.
 
-    An exception that no case raises on purpose is a fault of the harness, never of the client.
+    An exception that no case raises on purpose is a fault of the harness, never of what is judged. In a run that judges a server,
+    that a server is at fault is no drift of the mock and no fault of the environment but its failure. ``lenient`` makes a
+    failure that is about a SHOULD a shortfall.
     """
+    ended = _ended(error, explain, stderr)
+    if side == "server" and error is not None and isinstance(inner(error), _ABOUT_SERVERS):
+        ended = replace(ended, verdict=Verdict.FAIL)
+    if lenient and ended.verdict is Verdict.FAIL and ended.diagnosis is not None and ended.diagnosis.level == "SHOULD":
+        ended = replace(ended, verdict=Verdict.SHORTFALL)
+    return ended
+
+
+def _ended(error: BaseException | None, explain: Explained, stderr: str) -> Ended:
     if error is None:
         return Ended(Verdict.PASS)
     found = inner(error)

@@ -20,7 +20,6 @@ import pytest
 
 from harness.bare_pytest import bare_pytest
 from harness.clients import blackbox
-from harness.clients.spec import may_kill
 from harness.memory import confine
 from harness.plugin import matrix_of
 
@@ -55,7 +54,7 @@ class Worker:
     def pytest_runtestloop(self, session: pytest.Session) -> bool:
         """Execute what is asked for, until nothing more is."""
         matrix = matrix_of(session.config)
-        if may_kill(matrix.spec) and matrix.budget.memory is not None:
+        if matrix.may_kill and matrix.budget.memory is not None:
             confine(matrix.budget.memory)
         self._say({"cases": len(session.items), "ids": ids_hash(session.items)})
         threading.Thread(target=self._listen, name="lmconform-shares", daemon=True).start()

@@ -240,7 +240,7 @@ class _Distribution:
         self._next = 0
         self._deaths = 0
         self._interrupted = True
-        self._inside = runs_inside(matrix.spec)
+        self._inside = matrix.side == "client" and runs_inside(matrix.spec)
         self._budget = Patience(QUIET)
 
     def run(self, count: int) -> bool:

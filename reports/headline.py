@@ -54,7 +54,7 @@ def headline(results: Results) -> Headline:
 def _because(results: Results) -> str:
     counts = results.counts
     if results.incomplete:
-        return f"{results.incomplete}. Nothing is claimed about the client."
+        return f"{results.incomplete}. Nothing is claimed about the {results.header.side}."
     shard = results.header.shard
     if not results.cases:
         if shard is not None:
@@ -66,8 +66,11 @@ def _because(results: Results) -> str:
         case ExitCode.UNDECIDED:
             return f"{tally} Repair harness, mock or environment first, then run again."
         case ExitCode.NOT_CONFORMANT if not any(counts[verdict] for verdict in NOT_CONFORMANT):
-            return f"{tally} No case that judges the client passed: it declares nothing that was asked, so nothing was shown."
+            side = results.header.side
+            return f"{tally} No case that judges the {side} passed: it declares nothing that was asked, so nothing was shown."
         case ExitCode.CONFORMANT if shard is not None:
             return f"{tally} The verdict is that of all {count_of(shard.count, 'shard')}: 'lmconform merge' gives it."
+        case ExitCode.CONFORMANT if counts[Verdict.SHORTFALL]:
+            return f"{tally} Nothing that it MUST do was missed; what it SHOULD do and does not is told apart."
         case _:
             return tally

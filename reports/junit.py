@@ -101,6 +101,8 @@ def _case(case: CaseRecord) -> ET.Element:
     if case.verdict in SKIPPED:
         if case.verdict is Verdict.UNSUPPORTED:
             ET.SubElement(element, "skipped", message=message)
+        elif case.verdict is Verdict.SHORTFALL:
+            ET.SubElement(element, "skipped", message=f"falls short of a SHOULD: {message}")
         else:
             error = f": {clip(case.diagnosis.summary, 500)}" if case.diagnosis else ""
             ET.SubElement(element, "skipped", message=f"known failure: {message}{escape(error)}")

@@ -13,6 +13,7 @@ from reports.diagnosis import Diagnosis
 from reports.expectation import Listed, ListFile
 from reports.parts import Merged, Selection, Shard
 from reports.plain import JsonObject, clip, plain
+from reports.side import Side
 from reports.verdict import ExitCode, Verdict
 from reports.words import listing
 
@@ -21,7 +22,7 @@ SCHEMA_VERSION: Final = 1
 
 @dataclass(frozen=True)
 class ClientInfo:
-    """The client under test: how it was named on the command line, and what it said of itself in ``hello``."""
+    """What is judged, a client or another :data:`Side`: how it was named on the command line, and what it said of itself."""
 
     spec: str
     name: str
@@ -77,6 +78,8 @@ class RunHeader:
     """The shards that this file was made of."""
     left_out: tuple[str, ...] = ()
     """Wires whose cases are not in the run, because the client declares none of their operations."""
+    side: Side = "client"
+    """What ``client`` is: what the run judges."""
     schema_version: int = SCHEMA_VERSION
 
     @property
@@ -105,6 +108,7 @@ class RunHeader:
             "shard": self.shard.to_json() if self.shard else None,
             "merged": self.merged.to_json() if self.merged else None,
             "left_out": list(self.left_out),
+            "side": self.side,
         }
 
     @classmethod
@@ -127,6 +131,7 @@ class RunHeader:
             shard=None if shard is None else Shard.from_json(shard),
             merged=None if merged is None else Merged.from_json(merged),
             left_out=tuple(data.get("left_out", ())),
+            side=data.get("side", "client"),
             schema_version=data["schema_version"],
         )
 
@@ -155,8 +160,8 @@ class CaseRecord:
     operation: str | None = None
     """The operation that an ``unsupported`` is about."""
     diagnosis: Diagnosis | None = None
-    judges: str = "client"
-    """``server`` where no client takes part: the mock or the live server is compared with what was captured."""
+    judges: Side = "client"
+    """Who pays for a failure. ``server`` in a run that judges a client: the mock or the live server is compared with captures."""
     expectation: Listed | None = None
     """The entry of the list of known failures that the case belongs to, except where the harness or its environment failed."""
     not_run: bool = False

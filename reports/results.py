@@ -16,6 +16,7 @@ from typing import Any, Self
 
 from reports.record import SCHEMA_VERSION, CaseRecord, RunFooter, RunHeader
 from reports.schema import fault_in
+from reports.side import Side
 from reports.verdict import SHOWN, ExitCode, Verdict, count_verdicts, exit_code
 
 
@@ -44,7 +45,7 @@ class Results:
         return exit_code(
             self.counts,
             complete=self.incomplete is None,
-            shown=shows_the_client(self.cases),
+            shown=shows_the_subject(self.cases, self.header.side),
             part=self.header.shard is not None,
         )
 
@@ -54,9 +55,9 @@ class Results:
         return self.footer.seconds if self.footer else sum(case.seconds for case in self.cases)
 
 
-def shows_the_client(cases: Iterable[CaseRecord]) -> bool:
-    """Whether a case that judges the client passed or failed as listed; true also where none was selected."""
-    verdicts = {case.verdict for case in cases if case.judges == "client"}
+def shows_the_subject(cases: Iterable[CaseRecord], side: Side) -> bool:
+    """Whether a case that judges what the run is about passed or failed as listed; true also where none was selected."""
+    verdicts = {case.verdict for case in cases if case.judges == side}
     return not verdicts or bool(verdicts & SHOWN)
 
 
@@ -79,6 +80,7 @@ class ResultsWriter:
         self._counts = count_verdicts(())
         self._seen: set[str] = set()
         self._judged = self._shown = False
+        self._side = header.side
         self._part = header.shard is not None
         self._selection = header.selection
         self._footer: RunFooter | None = None
@@ -108,8 +110,9 @@ class ResultsWriter:
         self._append(record.to_json())
         self._seen.add(record.id)
         self._counts[record.verdict] += 1
-        self._judged = self._judged or record.judges == "client"
-        self._shown = self._shown or (record.judges == "client" and record.verdict in SHOWN)
+        about = record.judges == self._side
+        self._judged = self._judged or about
+        self._shown = self._shown or (about and record.verdict in SHOWN)
 
     def close(self, *, complete: bool = True, seconds: float | None = None) -> RunFooter:
         """Append the footer; a second call changes nothing and returns the first footer.

@@ -24,7 +24,7 @@ _MEANINGS: Final = {
     Outcome.PASSED: "passed",
     Outcome.FAILED: "failed",
     Outcome.ERROR: "harness or environment",
-    Outcome.SKIPPED: "skipped: unsupported or known",
+    Outcome.SKIPPED: "skipped: unsupported, known, or short of a SHOULD",
 }
 _STANDINGS: Final = {
     Standing.OTHER_ERROR: "fails with another error",
@@ -124,13 +124,19 @@ class SkipGroup:
 
 
 def skip_groups(cases: Iterable[CaseRecord], verdict: Verdict) -> list[SkipGroup]:
-    """Cases of one skipped verdict: ``unsupported`` by operation, ``known-failure`` by case name."""
+    """Cases of one skipped verdict: ``unsupported`` by operation, ``shortfall`` by requirement, known ones by case name."""
     counts: Counter[tuple[str, str]] = Counter()
     for case in cases:
         if case.verdict is verdict:
-            subject = case.name if verdict is Verdict.KNOWN_FAILURE else case.operation or case.topic
-            counts[subject, case.reason or ""] += 1
+            counts[_subject(case), case.why if verdict is Verdict.SHORTFALL else case.reason or ""] += 1
     return [SkipGroup(verdict, subject, reason, count) for (subject, reason), count in counts.items()]
+
+
+def _subject(case: CaseRecord) -> str:
+    """What a skipped case is counted under."""
+    if case.verdict is Verdict.SHORTFALL and case.diagnosis is not None and case.diagnosis.requirement is not None:
+        return f"{case.diagnosis.requirement} {case.name}"
+    return case.operation or case.topic if case.verdict is Verdict.UNSUPPORTED else case.name
 
 
 def flaky_passes(cases: Iterable[CaseRecord]) -> list[SkipGroup]:

@@ -89,7 +89,8 @@ def summary_lines(results: Results, path: Path | None = None, *, width: int = 10
         _verdict(results, width),
         *_failures(results, width, limit),
         _matrix(matrix(results.cases, results.header.releases), width),
-        _skipped("Unsupported, as the client declared", skip_groups(results.cases, Verdict.UNSUPPORTED), width),
+        _skipped("Short of a SHOULD", skip_groups(results.cases, Verdict.SHORTFALL), width),
+        _skipped(f"Unsupported, as the {results.header.side} declared", skip_groups(results.cases, Verdict.UNSUPPORTED), width),
         _skipped("Known failures", skip_groups(results.cases, Verdict.KNOWN_FAILURE), width),
         _skipped("Flaky, as listed, but passed this time", flaky_passes(results.cases), width),
         _out_of_date(results, width),
@@ -118,7 +119,7 @@ def _about(header: RunHeader, width: int) -> list[Text]:
     )
     against = f"lmcache {span(header.releases)} on {', '.join(header.targets)}"
     rows = [
-        ("client", name),
+        (header.side, name),
         ("", Text(escape(clip(client.spec, LONGEST_NAME)), style="dim")),
         ("against", Text(escape(against))),
         *_list_of_known_failures(header),
@@ -127,7 +128,8 @@ def _about(header: RunHeader, width: int) -> list[Text]:
         ("run", Text(escape(f"{header.started}, seed {header.seed}, corpus {header.corpus[:19]}"), style="dim")),
         ("", Text(escape(f"lmconform {header.tool_version}, {header.python}, {header.platform}"), style="dim")),
     ]
-    return [line for label, text in rows for line in labelled(label, text, width, by=0, column=9, style="dim")]
+    column = 2 + max(len(label) for label, _ in rows)
+    return [line for label, text in rows for line in labelled(label, text, width, by=0, column=column, style="dim")]
 
 
 def _list_of_known_failures(header: RunHeader) -> list[tuple[str, Text]]:

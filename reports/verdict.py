@@ -16,6 +16,8 @@ class Verdict(StrEnum):
     """The client gave a wrong answer or put wrong bytes on the wire."""
     UNSUPPORTED = "unsupported"
     """The client declared that it lacks what the case needs."""
+    SHORTFALL = "shortfall"
+    """A server, plugin or connector keeps every MUST of the case, and not what it SHOULD do."""
     KNOWN_FAILURE = "known-failure"
     """The case fails as the client's list of known failures says."""
     UNEXPECTED_PASS = "unexpected-pass"  # noqa: S105  # a verdict
@@ -45,6 +47,7 @@ OUTCOMES: Final[Mapping[Verdict, Outcome]] = MappingProxyType(
         Verdict.CRASH: Outcome.FAILED,
         Verdict.UNEXPECTED_PASS: Outcome.FAILED,
         Verdict.UNSUPPORTED: Outcome.SKIPPED,
+        Verdict.SHORTFALL: Outcome.SKIPPED,
         Verdict.KNOWN_FAILURE: Outcome.SKIPPED,
         Verdict.MOCK_DRIFT: Outcome.ERROR,
         Verdict.HARNESS_ERROR: Outcome.ERROR,
@@ -69,7 +72,7 @@ class ExitCode(IntEnum):
     """Exit codes of the command line."""
 
     CONFORMANT = 0
-    """Every case passed, is unsupported, or failed as the list of known failures says."""
+    """Every case passed, is unsupported, falls short of a SHOULD, or failed as the list of known failures says."""
     NOT_CONFORMANT = 1
     USAGE = 2
     """The command was wrong, or its selection matched no case."""

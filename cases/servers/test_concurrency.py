@@ -6,9 +6,10 @@ from collections.abc import Iterator, Sequence
 from functools import partial
 
 from harness.case import SERVERS, case
+from harness.failure import PeerFailed
 from harness.judge import Judge
 from harness.leaks import blame, room_for, server_leaves_nothing
-from harness.peers import Key, Peer, PeerFailed, at_once, await_bytes
+from harness.peers import Key, Peer, at_once, await_bytes
 from harness.stamped import Stamp, TornError, read_stamp
 from harness.targets import Server
 from harness.values import Keys

@@ -16,7 +16,23 @@ from rich.console import Console
 from rich.text import Text
 
 from fixturegen.errors import CaptureError, CorpusError, EnvironmentUnavailable
-from harness.cli import capture, compat, drift, keys, list_cases, merge, mutants, run, serve, smoke, test, verify
+from harness.cli import (
+    capture,
+    compat,
+    connector,
+    drift,
+    keys,
+    list_cases,
+    merge,
+    mutants,
+    plugin,
+    run,
+    serve,
+    server,
+    smoke,
+    test,
+    verify,
+)
 from harness.client import ClientFailure
 from harness.failure import TargetUnavailable
 from harness.killmatrix.run import NothingShown
@@ -74,7 +90,7 @@ def _show_version(wanted: bool) -> None:
 
 
 app = typer.Typer(
-    help="Test LMCache clients against captured bytes, a mock server and the real server.",
+    help="Test clients, servers and storage plugins of LMCache against captured bytes, a mock server and the real lmcache.",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
@@ -93,6 +109,9 @@ def _root(
 
 
 app.command("run")(_guarded(run.command))
+app.command("server")(_guarded(server.command))
+app.command("plugin")(_guarded(plugin.command))
+app.command("connector")(_guarded(connector.command))
 app.command("merge")(_guarded(merge.command))
 app.command("list")(_guarded(list_cases.command))
 app.command("smoke")(_guarded(smoke.command))

@@ -9,18 +9,24 @@ import typer
 from harness.cli import options
 from harness.protocols import BOTH
 from harness.runner import collect_cases
+from harness.sides import FACTS, parse_side
 from reports.words import count
 
 
 def command(
     lmcache: options.Releases = "all",
-    target: options.Targets = "fixtures,mock,live",
+    side: Annotated[str, typer.Option("--side", help="Whose runs: those of a client, server, plugin or connector.")] = "client",
+    target: Annotated[
+        str | None, typer.Option("--target", help="What they run against, as for the command (default: all there is).")
+    ] = None,
     only: options.Only = None,
     protocol: options.Protocol = BOTH,
     ids: Annotated[bool, typer.Option("--ids", help="Every execution, one id a line, instead of one line a case.")] = False,
 ) -> None:
     """List cases with their requirements and descriptions, or with --ids every execution."""
-    found = collect_cases(lmcache=lmcache, target=target, only=tuple(only or ()), protocol=protocol)
+    about = parse_side(side)
+    targets = target if target is not None else ",".join(FACTS[about].targets)
+    found = collect_cases(lmcache=lmcache, target=targets, only=tuple(only or ()), protocol=protocol, side=about)
     if ids:
         for listed in found:
             typer.echo(listed.id)

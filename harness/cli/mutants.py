@@ -12,13 +12,15 @@ from rich.text import Text
 
 from harness.cli import options
 from harness.cli.numbers import seconds, whole
-from harness.killmatrix.releases import AnyMutant
 from harness.killmatrix.run import DEADLINE, MutantOptions, run_mutants, selected
-from harness.protocols import PROTOCOLS, Protocol
+from harness.mutants.mutant import AnyMutant
+from harness.protocols import Protocol
+from harness.sides import FACTS, parse_side
 from harness.usage import UsageError
 from reports.layout import paragraph
 from reports.mutants.document import to_json
 from reports.mutants.text import text_lines
+from reports.side import Side
 from reports.terminal import make_console, show
 from reports.verdict import ExitCode
 from reports.words import count
@@ -27,8 +29,21 @@ from reports.words import count
 def command(
     protocol: Annotated[
         str,
-        typer.Option("--protocol", help="Whose cases and mutants: lm, or mp (the multiprocess server)."),
+        typer.Option(
+            "--protocol",
+            help="Whose cases and mutants: lm, mp (the multiprocess server), l2 (its storage plugins), or remote (connectors).",
+        ),
     ] = "lm",
+    side: Annotated[
+        str | None,
+        typer.Option(
+            "--side",
+            help="Whose runs, where a protocol has several: client (default; the mock server has its part in them) or server.",
+        ),
+    ] = None,
+    kind: Annotated[
+        str | None, typer.Option("--type", metavar="TYPE", help="Of plugins: native_plugin (default) or plugin.")
+    ] = None,
     lmcache: Annotated[
         str | None,
         typer.Option(
@@ -38,12 +53,13 @@ def command(
         ),
     ] = None,
     target: Annotated[
-        str,
+        str | None,
         typer.Option(
             "--target",
-            help="What defective clients meet, any of fixtures,mock,live. Defective servers meet all that judge servers.",
+            help="What defective clients meet, any of fixtures,mock,live (default: fixtures,mock); likewise for other sides. In "
+            "runs of clients defective servers meet all that judge servers.",
         ),
-    ] = "fixtures,mock",
+    ] = None,
     only_mutant: Annotated[
         list[str] | None,
         typer.Option("--only-mutant", help="Only mutants whose name matches, such as 'key-*'; repeatable."),
@@ -68,7 +84,8 @@ def command(
     Exit codes: 0 shown, 1 a mutant survived or met no case, or a case found nothing, 2 usage or bad input, 3 the harness failed.
     """
     about = _protocol(protocol)
-    chosen = selected(tuple(only_mutant or ()), about)
+    run = _side(about, side)
+    chosen = selected(tuple(only_mutant or ()), about, run, kind)
     if listed:
         _list(chosen)
         return int(ExitCode.CONFORMANT)
@@ -78,6 +95,8 @@ def command(
     matrix = run_mutants(
         MutantOptions(
             protocol=about,
+            side=run,
+            kind=kind,
             lmcache=lmcache,
             target=target,
             only_mutants=tuple(only_mutant or ()),
@@ -96,10 +115,21 @@ def command(
 
 
 def _protocol(text: str) -> Protocol:
-    for protocol in PROTOCOLS:
-        if text == protocol:
-            return protocol
-    raise UsageError(f"unknown protocol {text!r}; write one of {', '.join(PROTOCOLS)}, each of which is a kill matrix of its own")
+    known = {protocol: protocol for facts in FACTS.values() for protocol in facts.protocols}
+    if text not in known:
+        raise UsageError(f"unknown protocol {text!r}; write one of {', '.join(known)}, each of which is a kill matrix of its own")
+    return next(protocol for protocol in known if protocol == text)
+
+
+def _side(protocol: Protocol, text: str | None) -> Side:
+    """Whose runs; by default the first side that has cases of the protocol."""
+    sides = [side for side, facts in FACTS.items() if protocol in facts.protocols]
+    if text is None:
+        return sides[0]
+    side = parse_side(text)
+    if side not in sides:
+        raise UsageError(f"--protocol {protocol} has no cases of a {side}; write --side {' or --side '.join(sides)}")
+    return side
 
 
 def _list(mutants: list[AnyMutant]) -> None:
@@ -111,5 +141,7 @@ def _list(mutants: list[AnyMutant]) -> None:
         lines += paragraph(mutant.defect, console.width, 4)
         lines += paragraph(f"stands for: {mutant.stands_for}", console.width, 4)
     show(console, lines)
-    servers = sum(mutant.side == "server" for mutant in mutants)
-    console.print(f"\n{count(len(mutants) - servers, 'mutant')} of the client, {servers} of the server")
+    by_side = {side: sum(mutant.side == side for mutant in mutants) for side in FACTS}
+    first, *others = [(side, number) for side, number in by_side.items() if number] or [("client", 0)]
+    more = "".join(f", {number} of the {side}" for side, number in others)
+    console.print(f"\n{count(first[1], 'mutant')} of the {first[0]}{more}")

@@ -7,7 +7,8 @@ from typing import Annotated
 
 import typer
 
-from harness.cli.numbers import whole
+from harness.cli.numbers import seconds, whole
+from harness.plugin import EXAMPLES
 
 Client = Annotated[
     str,
@@ -45,3 +46,81 @@ Failures = Annotated[
     int, typer.Option("--failures", metavar="NUMBER", parser=whole(0), help="How many failures to explain on the terminal.")
 ]
 Runtime = Annotated[str, typer.Option("--runtime", help="Where the real lmcache runs: venv or docker.")]
+Expectations = Annotated[
+    Path | None,
+    typer.Option(
+        "--expectations",
+        metavar="FILE",
+        help="A list of known failures: they do not fail the run, all others do. Lists that come along are named by "
+        "lmcache, lmcache-mp, lmcache-server, lmcache-mp-server, lmcache-l2 and lmcache-remote.",
+    ),
+]
+WriteExpectations = Annotated[
+    Path | None,
+    typer.Option(
+        "--write-expectations",
+        metavar="FILE",
+        help="Write such a list with every failure of this run; with --expectations, bring that list up to date.",
+    ),
+]
+Shard = Annotated[
+    str | None,
+    typer.Option(
+        "--shard",
+        metavar="I/N",
+        help="Only this part of the cases, such as 2/4; 'lmconform merge' puts the results of all parts together.",
+    ),
+]
+Out = Annotated[Path, typer.Option("--out", help="Folder for results.jsonl, junit.xml and report.html.")]
+Examples = Annotated[
+    int | None,
+    typer.Option(
+        "--examples",
+        metavar="NUMBER",
+        parser=whole(1),
+        help=f"Examples of each property (default: {EXAMPLES}, fewer of those that take long).",
+    ),
+]
+Seed = Annotated[
+    str,
+    typer.Option(
+        "--seed",
+        metavar="NUMBER",
+        help="What the examples are drawn from; the default gives the same examples in every run, and random another "
+        "number each time, which the results name.",
+    ),
+]
+Jobs = Annotated[
+    int | None,
+    typer.Option(
+        "--jobs",
+        "-j",
+        metavar="NUMBER",
+        parser=whole(1),
+        help="Cases at once, each with a subject of its own (default: 2 per processor).",
+    ),
+]
+Deadline = Annotated[
+    float,
+    typer.Option("--deadline", parser=seconds, metavar="SECONDS", help="How long a call may take before it counts as a hang."),
+]
+Require = Annotated[
+    str,
+    typer.Option(
+        "--require", metavar="must|should", help="The lowest level whose failures count; those of a SHOULD are told apart else."
+    ),
+]
+Params = Annotated[
+    str | None,
+    typer.Option(
+        "--params",
+        metavar="JSON",
+        help="Parameters of its constructor; {dir} in them is a fresh folder, {backend} the address of the backend.",
+    ),
+]
+Backend = Annotated[
+    str | None,
+    typer.Option(
+        "--backend", metavar="MODULE:CLASS", help="A class that starts, stops, restarts and slows down the storage behind it."
+    ),
+]

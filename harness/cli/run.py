@@ -8,8 +8,8 @@ from typing import Annotated
 import typer
 
 from harness.cli import options
-from harness.cli.numbers import seconds, whole
-from harness.plugin import CLIENT_START, DEADLINE, EXAMPLES, SEED
+from harness.cli.numbers import seconds
+from harness.plugin import CLIENT_START, DEADLINE, SEED
 from harness.protocols import DECLARED
 from harness.runner import RunOptions, run_matrix
 from harness.usage import read_seed
@@ -26,32 +26,10 @@ def command(
     ] = None,
     only: options.Only = None,
     protocol: options.Protocol = DECLARED,
-    expectations: Annotated[
-        Path | None,
-        typer.Option(
-            "--expectations",
-            metavar="FILE",
-            help="A list of known failures: they do not fail the run, all others do. lmcache and lmcache-mp are "
-            "those of lmcache's own clients.",
-        ),
-    ] = None,
-    write_expectations: Annotated[
-        Path | None,
-        typer.Option(
-            "--write-expectations",
-            metavar="FILE",
-            help="Write such a list with every failure of this run; with --expectations, bring that list up to date.",
-        ),
-    ] = None,
+    expectations: options.Expectations = None,
+    write_expectations: options.WriteExpectations = None,
     force: options.Force = False,
-    shard: Annotated[
-        str | None,
-        typer.Option(
-            "--shard",
-            metavar="I/N",
-            help="Only this part of the cases, such as 2/4; 'lmconform merge' puts the results of all parts together.",
-        ),
-    ] = None,
+    shard: options.Shard = None,
     summary: options.Summary = None,
     live: Annotated[
         str | None,
@@ -63,30 +41,11 @@ def command(
         ),
     ] = None,
     runtime: options.Runtime = "venv",
-    out: Annotated[Path, typer.Option("--out", help="Folder for results.jsonl, junit.xml and report.html.")] = DEFAULT_FOLDER,
-    examples: Annotated[
-        int | None,
-        typer.Option(
-            "--examples",
-            metavar="NUMBER",
-            parser=whole(1),
-            help=f"Examples of each property (default: {EXAMPLES}, fewer of those that take long).",
-        ),
-    ] = None,
-    seed: Annotated[
-        str,
-        typer.Option(
-            "--seed",
-            metavar="NUMBER",
-            help="What the examples are drawn from; the default gives the same examples in every run, and random another "
-            "number each time, which the results name.",
-        ),
-    ] = str(SEED),
+    out: options.Out = DEFAULT_FOLDER,
+    examples: options.Examples = None,
+    seed: options.Seed = str(SEED),
     properties: Annotated[bool, typer.Option("--properties", help="Only the cases that draw examples.")] = False,
-    deadline: Annotated[
-        float,
-        typer.Option("--deadline", parser=seconds, metavar="SECONDS", help="How long a call may take before the client hangs."),
-    ] = DEADLINE,
+    deadline: options.Deadline = DEADLINE,
     client_start: Annotated[
         float,
         typer.Option("--client-start", parser=seconds, metavar="SECONDS", help="How long the client may take to start."),
@@ -100,16 +59,7 @@ def command(
         ),
     ] = None,
     failures: options.Failures = 10,
-    jobs: Annotated[
-        int | None,
-        typer.Option(
-            "--jobs",
-            "-j",
-            metavar="NUMBER",
-            parser=whole(1),
-            help="Cases at once, each with a client of its own (default: 2 per processor).",
-        ),
-    ] = None,
+    jobs: options.Jobs = None,
 ) -> int:
     """Judge a client against captured fixtures, the mock server and a live server of the real lmcache.
 

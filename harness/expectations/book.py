@@ -139,7 +139,7 @@ def _release(text: str) -> Release:
     return Release.parse(text)
 
 
-_JUDGED: Final = frozenset({Verdict.PASS, Verdict.UNSUPPORTED, *EXPECTABLE})
+_JUDGED: Final = frozenset({Verdict.PASS, Verdict.UNSUPPORTED, Verdict.SHORTFALL, *EXPECTABLE})
 """What a list has a say in; that mock, harness or environment failed stays as it is."""
 
 
@@ -177,7 +177,7 @@ def _standing(record: CaseRecord, entry: Entry, today: date) -> Standing:
 
 
 _VERDICTS: Final[Mapping[tuple[Standing, Verdict], Verdict]] = {
-    **{(Standing.AS_LISTED, verdict): Verdict.KNOWN_FAILURE for verdict in EXPECTABLE},
+    **{(Standing.AS_LISTED, verdict): Verdict.KNOWN_FAILURE for verdict in (*EXPECTABLE, Verdict.SHORTFALL)},
     (Standing.PASSED, Verdict.PASS): Verdict.UNEXPECTED_PASS,
     (Standing.UNSUPPORTED, Verdict.UNSUPPORTED): Verdict.UNEXPECTED_PASS,
     (Standing.EXPIRED, Verdict.PASS): Verdict.UNEXPECTED_PASS,

@@ -16,7 +16,7 @@ from wire.release import Release, ReleaseRange
 ExpectedOutcome: TypeAlias = Literal["fail", "flaky"]
 OUTCOMES: Final[tuple[ExpectedOutcome, ...]] = ("fail", "flaky")
 EXPECTABLE: Final = (Verdict.FAIL, Verdict.HANG, Verdict.CRASH)
-"""What a client can be expected to do. That the mock, the harness or the environment fails is nobody's known failure."""
+"""What is judged can be expected to do this. That the mock, the harness or the environment fails is nobody's known failure."""
 
 
 @dataclass(frozen=True)
@@ -59,8 +59,9 @@ class Entry:
         return " or ".join(self.errors) or None
 
     def allows(self, verdict: Verdict, summary: str) -> bool:
-        """Whether a failure is the one that it names."""
-        return verdict in self.verdicts and (not self.errors or any(matches_error(error, summary) for error in self.errors))
+        """Whether a failure is the one that it names; one of a SHOULD, which may not count, is a failure as well."""
+        failed = Verdict.FAIL if verdict is Verdict.SHORTFALL else verdict
+        return failed in self.verdicts and (not self.errors or any(matches_error(error, summary) for error in self.errors))
 
     def expired(self, today: date) -> bool:
         """Whether its last day has passed."""

@@ -26,12 +26,14 @@ from wire.release import ReleaseRange
 TABLE: Final = "expectation"
 TODO: Final = "TODO"
 """How a reason begins that nobody has written yet."""
+SHIPPED_NAMES: Final = ("lmcache", "lmcache-mp", "lmcache-server", "lmcache-mp-server", "lmcache-l2", "lmcache-remote")
 _SYSTEMS: Final = ("linux", "darwin")
 _MACHINES: Final = ("x86_64", "aarch64", "arm64", "armv7l", "i686", "ppc64le", "riscv64", "s390x")
 PLATFORMS: Final = (*_SYSTEMS, *_MACHINES, *(f"{system}-{machine}" for system in _SYSTEMS for machine in _MACHINES))
 _LISTS: Final = Path(__file__).resolve().parents[2] / "cases" / "expectations"
-SHIPPED: Final = {name: _LISTS / f"{name}.toml" for name in ("lmcache", "lmcache-mp")}
-"""Lists that come with the harness, under the names by which they can be asked for: what lmcache's own clients fail."""
+SHIPPED: Final = {name: _LISTS / f"{name}.toml" for name in SHIPPED_NAMES}
+"""Lists that come with the harness, under the names by which they can be asked for: what lmcache's own clients, servers,
+storage plugins and connectors fail."""
 _SHOWN: Final = 20
 """Mistakes that are told at once."""
 _LARGEST: Final = 8 * 1024 * 1024

@@ -152,7 +152,11 @@ def _fresh(
     results: Results, executed: Mapping[str, Sequence[CaseRecord]], extent: Extent, today: date, old: ExpectationsFile | None
 ) -> tuple[list[Entry], list[str]]:
     """New entries, and the ids of failures that none can be written for."""
-    failed = [case for case in results.cases if case.verdict in EXPECTABLE]
+    failed = [
+        replace(case, verdict=Verdict.FAIL) if case.verdict is Verdict.SHORTFALL else case
+        for case in results.cases
+        if case.verdict in {*EXPECTABLE, Verdict.SHORTFALL}
+    ]
     said = {case.id: stable(case.diagnosis.summary) if case.diagnosis and not case.not_run else "" for case in failed}
     errors: dict[tuple[str, Verdict], set[str]] = {}
     for case in failed:

@@ -8,12 +8,10 @@ from dataclasses import dataclass
 from typing import Final
 
 from fixturegen.corpus import captured_releases, load_corpus
-from harness.mutants.mutant import MpMutant, MpServerMutant, Mutant, ServerMutant
-from harness.protocols import Protocol
+from harness.mutants.mutant import AnyMutant
+from harness.protocols import Protocol, captured_protocol, has_protocol
 from harness.usage import UsageError, parse_releases
 from wire.release import Release
-
-AnyMutant = Mutant | MpMutant | ServerMutant | MpServerMutant
 
 _NAMED: Final = 6
 """Releases that a message names one by one."""
@@ -42,16 +40,25 @@ class ChosenReleases:
         )
 
 
+def speaking(protocol: Protocol) -> list[Release]:
+    """The captured releases of a wire, or those that have an interface; oldest first."""
+    captured = captured_protocol(protocol)
+    if captured is not None:
+        return captured_releases(protocol=captured)
+    return [release for release in captured_releases() if has_protocol(release, protocol)]
+
+
 def shows_in(mutant: AnyMutant, release: Release) -> bool:
     """Whether the defect of a mutant shows in a release, and the corpus has what it shows in."""
+    captured = captured_protocol(mutant.protocol)
     return release in mutant.releases and all(
-        load_corpus(release, protocol=mutant.protocol).vectors.get(op) for op in mutant.captured
+        captured is not None and load_corpus(release, protocol=captured).vectors.get(op) for op in mutant.captured
     )
 
 
 def where(mutant: AnyMutant) -> str:
     """The captured releases in which a mutant shows, in words."""
-    found = [str(release) for release in captured_releases(protocol=mutant.protocol) if shows_in(mutant, release)]
+    found = [str(release) for release in speaking(mutant.protocol) if shows_in(mutant, release)]
     if len(found) <= _NAMED:
         return ", ".join(found) or "no captured release"
     return f"{found[0]}, {found[1]}, ... {found[-1]} ({len(found)} captured releases)"
@@ -67,10 +74,12 @@ def chosen_releases(text: str | None, mutants: Sequence[AnyMutant], protocol: Pr
     """
     if text is not None:
         return ChosenReleases(tuple(parse_releases(text)), {})
-    captured = captured_releases(protocol=protocol)
-    ends = [release for release in sorted({captured[0], captured[-1]}) if any(shows_in(mutant, release) for mutant in mutants)]
+    known = speaking(protocol)
+    # An interface is met in the real lmcache, which takes long: the newest release stands for all where it can.
+    both = {known[0], known[-1]} if captured_protocol(protocol) is not None else {known[-1]}
+    ends = [release for release in sorted(both) if any(shows_in(mutant, release) for mutant in mutants)]
     rest = [mutant for mutant in mutants if not any(shows_in(mutant, release) for release in ends)]
-    shows = {release: frozenset(mutant.name for mutant in rest if shows_in(mutant, release)) for release in reversed(captured)}
+    shows = {release: frozenset(mutant.name for mutant in rest if shows_in(mutant, release)) for release in reversed(known)}
     extra: dict[Release, tuple[AnyMutant, ...]] = {}
     for release in _fewest(shows):
         placed = {mutant.name for there in extra.values() for mutant in there}

@@ -11,20 +11,30 @@ from typing import Final
 
 from harness.killmatrix.excused import reason_for
 from harness.killmatrix.pool import Line, Pool, Work, WorkerLost
-from harness.killmatrix.releases import AnyMutant, ChosenReleases, chosen_releases, require_meetings, where
+from harness.killmatrix.releases import ChosenReleases, chosen_releases, require_meetings, where
 from harness.killmatrix.schedule import Baseline, Candidate, Schedule, Task, is_about, meeting_of
-from harness.mutants.mutant import load_mutants, load_server_mutants
+from harness.mutants.mutant import AnyMutant, PluginMutant, load_all_mutants
 from harness.patterns import matches
 from harness.protocols import Protocol
+from harness.sides import require_targets
 from harness.usage import UsageError, parse_effort, parse_targets
 from harness.version import TOOL_VERSION
 from harness.workers import default_jobs
 from reports.mutants.model import ExecutionColumn, KillMatrix, Meeting, Missed, Mode, MutantRow
+from reports.side import Side
 from reports.verdict import Verdict
 from reports.words import count
 
 DEADLINE: Final = 3.0
 """Seconds after which a silent mutant hangs; no conformant client needs as long."""
+
+
+REFERENCE: Final = "reference"
+NATIVE: Final = "native_plugin"
+TARGETS: Final[Mapping[Side, str]] = {"client": "fixtures,mock", "server": "mock", "plugin": "alone", "connector": "alone"}
+"""What mutants meet unless somebody asks for more."""
+_COLLECTED: Final[Mapping[Side, str]] = {"client": "fixtures,mock,live"}
+"""Live cells are always collected where stand-ins take the place of servers that are judged."""
 
 
 class NothingShown(Exception):
@@ -37,9 +47,14 @@ class MutantOptions:
 
     protocol: Protocol = "lm"
     """Whose cases, and whose mutants."""
+    side: Side = "client"
+    """The runs whose cases they are; those of clients have cases of the mock server as well."""
+    kind: str | None = None
+    """The interface of plugins; None: ``native_plugin``."""
     lmcache: str | None = None
     """None: the newest captured release and the oldest, and the fewest others in which the rest of the mutants show."""
-    target: str = "fixtures,mock"
+    target: str | None = None
+    """None: what mutants of the side meet."""
     only_mutants: Sequence[str] = ()
     only: Sequence[str] = ()
     mode: Mode = "covering"
@@ -47,14 +62,20 @@ class MutantOptions:
     deadline: float = DEADLINE
 
 
-def selected(patterns: Sequence[str], protocol: Protocol = "lm") -> list[AnyMutant]:
-    """The mutants of a protocol that patterns name, clients before servers; all of them without a pattern.
+def selected(
+    patterns: Sequence[str], protocol: Protocol = "lm", side: Side = "client", kind: str | None = None
+) -> list[AnyMutant]:
+    """The mutants of a protocol that patterns name and runs of a side meet, clients before servers; all without a pattern.
 
     Raises:
         UsageError: a pattern names none.
     """
-    every: list[AnyMutant] = [*load_mutants().values(), *load_server_mutants().values()]
-    known = [mutant for mutant in every if mutant.protocol == protocol]
+    known = [
+        mutant
+        for mutant in load_all_mutants()
+        if (mutant.protocol, mutant.runs) == (protocol, side)
+        and (not isinstance(mutant, PluginMutant) or mutant.kind == (kind or NATIVE))
+    ]
     named = {mutant.name for found in _by_pattern(patterns, known, protocol).values() for mutant in found}
     return [mutant for mutant in known if not patterns or mutant.name in named]
 
@@ -79,9 +100,10 @@ def run_mutants(options: MutantOptions, progress: Callable[[str], None]) -> Kill
         NothingShown: the reference client does not pass, or the harness broke down.
     """
     began = time.monotonic()
-    targets = parse_targets(options.target)
+    targets = parse_targets(options.target or TARGETS[options.side])
+    require_targets(options.side, targets)
     parse_effort(None, options.deadline)
-    mutants = selected(options.only_mutants, options.protocol)
+    mutants = selected(options.only_mutants, options.protocol, options.side, options.kind)
     chosen = chosen_releases(options.lmcache, mutants, options.protocol)
     require_meetings(_by_pattern(options.only_mutants, mutants, options.protocol), chosen)
     candidates = _candidates(mutants, chosen)
@@ -124,11 +146,13 @@ def _plan(mutants: Sequence[AnyMutant], chosen: ChosenReleases) -> Iterator[str]
 
 
 def _arguments(options: MutantOptions, chosen: ChosenReleases) -> list[str]:
-    """Arguments of pytest. Live cells are always collected: stand-ins take the place of servers that are judged."""
+    """Arguments of pytest."""
     return [
-        options.target,
-        *("--protocol", options.protocol),
-        *("--lmcache", ",".join(map(str, chosen.all)), "--target", "fixtures,mock,live"),
+        options.target or TARGETS[options.side],
+        *("--side", options.side, "--client", REFERENCE),
+        *(("--protocol", options.protocol) if options.side in {"client", "server"} else ()),
+        *(("--kind", options.kind) if options.kind is not None else ()),
+        *("--lmcache", ",".join(map(str, chosen.all)), "--target", _COLLECTED.get(options.side, TARGETS[options.side])),
         *("--deadline", str(options.deadline)),
         *(word for pattern in options.only for word in ("--only", pattern)),
     ]

@@ -12,7 +12,8 @@ from dataclasses import dataclass
 from typing import Final
 
 from harness.patterns import matches
-from reports.mutants.model import ExecutionColumn, Meeting, Mode, Side
+from reports.mutants.model import ExecutionColumn, Meeting, Mode
+from reports.side import Side
 from reports.verdict import Verdict
 
 PATIENCE: Final = 60.0

@@ -31,10 +31,13 @@ from harness.targets import mocks_made_by
 from harness.usage import UsageError, parse_targets
 from mockserver.lm import LmServer
 from reports.record import CaseRecord
+from reports.side import Side
 from reports.verdict import ExitCode
 
 SOUND: Final = {"lm": "reference", "mp": "reference-mp"}
 """By protocol the client without a defect; it is that of cases that judge a server as well, in which none takes part."""
+REFERENCE: Final = "reference"
+"""The server, plugin or connector without a defect, in a run of their side."""
 
 AnyServer = ServerMutant | MpServerMutant | None
 """A server with a defect; None for servers as they are."""
@@ -69,7 +72,8 @@ class MutantWorker:
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtestloop(self, session: pytest.Session) -> bool:
         """Execute what is asked for, until nothing more is."""
-        items = [item for item in session.items if self._takes_part(item)]
+        run = matrix_of(session.config).side
+        items = [item for item in session.items if self._takes_part(item, run)]
         self.say({"executions": [_described(item) for item in items], "broken": self._broken})
         for line in self._tasks:
             self._perform(items, matrix_of(session.config), json.loads(line))
@@ -83,16 +87,24 @@ class MutantWorker:
         if record is not None:
             self._record = CaseRecord.from_json(record)
 
-    def _takes_part(self, item: pytest.Item) -> bool:
-        """Live servers that are judged have stand-ins; other live cases take part where they are asked for."""
+    def _takes_part(self, item: pytest.Item, run: Side) -> bool:
+        """In runs of clients live servers that are judged have stand-ins; other cases take part where they are asked for."""
         cell, spec = cell_of(item), spec_of(getattr(item, "function", None))
-        return cell is not None and spec is not None and (cell.target in self._targets or spec.judges == "server")
+        return (
+            cell is not None
+            and spec is not None
+            and (cell.target in self._targets or (run == "client" and spec.judges == "server"))
+        )
 
     def _perform(self, items: Sequence[pytest.Item], matrix: Matrix, task: dict[str, Any]) -> None:
         name, side = task["mutant"], task["side"]
         matrix.shrink = False
-        matrix.change_client(SOUND[matrix.protocol] if name is None or side == "server" else f"mutant:{name}")
-        server = load_server_mutants()[name] if name is not None and side == "server" else None
+        server: AnyServer = None
+        if matrix.side != "client":
+            matrix.change_subject(REFERENCE if name is None else f"mutant:{name}")
+        else:
+            matrix.change_subject(SOUND[matrix.protocol] if name is None or side == "server" else f"mutant:{name}")
+            server = load_server_mutants()[name] if name is not None and side == "server" else None
         until = time.monotonic() + task["limit"] if task["limit"] is not None else None
         found = False
         for number in task["first"]:
@@ -114,11 +126,11 @@ class MutantWorker:
         item.stash[SECONDS] = 0.0
         self._record = None
         self.say({"begins": number})
-        with _surroundings(matrix, cell, spec.judges == "server", server):
+        with _surroundings(matrix, cell, matrix.side == "client" and spec.judges == "server", server):
             item.config.hook.pytest_runtest_protocol(item=item, nextitem=None)
         record = self._record
         assert record is not None
-        killed = task["mutant"] is not None and kills(item.stash.get(ERROR, None), spec, task["side"])
+        killed = task["mutant"] is not None and kills(item.stash.get(ERROR, None), spec, task["side"], matrix.side)
         self.say(
             {
                 "execution": number,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, Protocol
@@ -15,6 +16,7 @@ from fixturegen.mp.launch import SHARED_MEMORY, Launch
 from harness import meeting
 from harness.failure import TargetUnavailable
 from harness.mp.approach import may_be
+from harness.servers.started import StartedServer
 from harness.targets import require_reachable
 from mockserver.mp import Mode, MpServer
 from mockserver.mp.faults import NO_MP_FAULTS, parse_mp_plan
@@ -136,11 +138,14 @@ def mp_mocks_made_by(make: MakeMpMock) -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def mock_mp_server(release: Release, *, shared_memory: bool = True, mode: Mode = "engine_driven") -> Iterator[MpTarget]:
-    """A mock with an empty store; ``shared_memory`` counts where the release has it."""
+def mock_mp_server(
+    release: Release, *, shared_memory: bool = True, mode: Mode = "engine_driven", make: MakeMpMock | None = None
+) -> Iterator[MpTarget]:
+    """A mock with an empty store, or another server of ours; ``shared_memory`` counts where the release has it."""
     shared = shared_memory and SHARED_MEMORY[release]
     host = meeting.host()
-    with _make_mock(release, host=host, allow_remote=True, chunk_size=CHUNK_SIZE, shared_memory=shared, mode=mode) as mock:
+    made = make or _make_mock
+    with made(release, host=host, allow_remote=True, chunk_size=CHUNK_SIZE, shared_memory=shared, mode=mode) as mock:
         found, port = mock.address
         yield MpTarget(release, found, port, mock)
 
@@ -178,6 +183,8 @@ class LiveMpServers:
     runtime: str = "venv"
     address: tuple[str, int] | None = None
     """A running server of the user, in place of our own."""
+    command: tuple[str, ...] = ()
+    """What starts a server of the user, likewise."""
     _stacks: dict[tuple[Release, bool], contextlib.ExitStack] = field(default_factory=dict)
     _running: dict[tuple[Release, bool], MpTarget] = field(default_factory=dict)
     _failed: dict[tuple[Release, bool], str] = field(default_factory=dict)
@@ -214,9 +221,14 @@ class LiveMpServers:
                     "check the address and the release it runs"
                 )
             return MpTarget(release, host, port)
+        stack = self._stacks[release, shared_memory] = contextlib.ExitStack()
+        if self.command:
+            started = StartedServer(self.command, release, functools.partial(answers_noop, release), chunk_size=CHUNK_SIZE)
+            stack.callback(started.stop)
+            started.start()
+            return MpTarget(release, started.host, started.port, live=started)
         if self._environment is None:
             self._environment = open_environment(self.runtime)
-        stack = self._stacks[release, shared_memory] = contextlib.ExitStack()
         launch = Launch(chunk_size=CHUNK_SIZE, shared_memory=shared_memory)
         server = stack.enter_context(self._environment.mp_server(release, launch, host=meeting.host()))
         return MpTarget(release, server.host, server.port, live=server)

@@ -6,7 +6,7 @@ import difflib
 import importlib
 import inspect
 import pkgutil
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any, Final, TypeVar
@@ -18,12 +18,13 @@ from harness.reference.lm import ReferenceClient
 from harness.reference.mp.client import ReferenceMpClient
 from mockserver.lm import LmServer
 from mockserver.mp import MpServer
-from reports.mutants.model import Side
+from reports.side import Side
 from wire.release import ReleaseRange
 
-Defective = TypeVar("Defective", bound=type[ReferenceClient])
+Defective = TypeVar("Defective", bound=Callable[..., Any])
 DefectiveMp = TypeVar("DefectiveMp", bound=type[ReferenceMpClient])
 DefectiveServer = TypeVar("DefectiveServer", bound=type[LmServer])
+Found = TypeVar("Found")
 DefectiveMpServer = TypeVar("DefectiveMpServer", bound=type[MpServer])
 
 
@@ -44,6 +45,9 @@ class Defect:
     """Patterns of the cases that are about the defect, as ``--only`` takes them; the kill matrix begins with these."""
     captured: tuple[str, ...] = ()
     """Operations of the corpus without which the defect cannot show: some old releases have no captures of them."""
+
+    runs: Side = "client"
+    """The side whose runs have the cases that it meets: defects of the mock show in those of clients, too."""
 
     @property
     def side(self) -> Side:
@@ -104,19 +108,64 @@ class MpServerMutant(Defect):
         return "mp"
 
 
+@dataclass(frozen=True, kw_only=True)
+class PluginMutant(Defect):
+    """The reference plugin with one defect."""
+
+    make: Any
+    """Its class; one that needs the real lmcache is made by a function, which only the pinned interpreter calls."""
+    kind: str = "native_plugin"
+    """The interface that it implements."""
+    runs: Side = "plugin"
+
+    @property
+    def side(self) -> Side:
+        """A plugin."""
+        return "plugin"
+
+    @property
+    def protocol(self) -> Protocol:
+        """The interface of storage plugins."""
+        return "l2"
+
+
+@dataclass(frozen=True, kw_only=True)
+class ConnectorMutant(Defect):
+    """The reference connector with one defect."""
+
+    make: Any
+    """As for :class:`PluginMutant`."""
+    runs: Side = "connector"
+
+    @property
+    def side(self) -> Side:
+        """A connector."""
+        return "connector"
+
+    @property
+    def protocol(self) -> Protocol:
+        """The interface of remote connectors."""
+        return "remote"
+
+
+AnyMutant = Mutant | MpMutant | ServerMutant | MpServerMutant | PluginMutant | ConnectorMutant
+
 _CLIENTS: Final[dict[str, Mutant | MpMutant]] = {}
 _SERVERS: Final[dict[str, ServerMutant | MpServerMutant]] = {}
+_PLUGINS: Final[dict[str, PluginMutant]] = {}
+_CONNECTORS: Final[dict[str, ConnectorMutant]] = {}
+_TABLES: Final[tuple[Mapping[str, AnyMutant], ...]] = (_CLIENTS, _SERVERS, _PLUGINS, _CONNECTORS)
 
 
 def _registrar(
-    table: dict[str, Any], kind: Callable[..., Defect], sound: type, name: str, releases: str, **words: Any
+    table: dict[str, Any], what: Callable[..., Defect], sound: type | None, name: str, releases: str, **words: Any
 ) -> Callable[[Any], Any]:
-    """Puts a subclass of ``sound`` into a table, as a defect of a kind with the words of its decorator."""
+    """Puts a class, mostly a subclass of ``sound``, into a table, as a defect that is described by the words of its decorator."""
 
-    def register(defective: type) -> type:
+    def register(defective: Any) -> Any:
         place, defect = _described(name, defective, sound)
         about = {"name": name, "place": place, "defect": defect, "releases": ReleaseRange.parse(releases), **words}
-        table[name] = kind(make=defective, **about)
+        table[name] = what(make=defective, **about)
         return defective
 
     return register
@@ -159,25 +208,52 @@ def mp_mutant(
 
 
 def server_mutant(
-    name: str, *, stands_for: str, releases: str = "all", found_by: tuple[str, ...] = ()
+    name: str, *, stands_for: str, releases: str = "all", found_by: tuple[str, ...] = (), runs: Side = "client"
 ) -> Callable[[DefectiveServer], DefectiveServer]:
-    """Make a subclass of the mock server a mutant, likewise.
+    """Make a subclass of the mock server a mutant, likewise; with ``runs="server"`` it meets the cases of runs of servers.
 
     Raises:
         ValueError: the name is taken, or there is no docstring.
     """
-    return _registrar(_SERVERS, ServerMutant, LmServer, name, releases, stands_for=stands_for, found_by=found_by)
+    return _registrar(_SERVERS, ServerMutant, LmServer, name, releases, stands_for=stands_for, found_by=found_by, runs=runs)
 
 
 def mp_server_mutant(
-    name: str, *, stands_for: str, releases: str = "0.3.10 and later", found_by: tuple[str, ...] = ()
+    name: str, *, stands_for: str, releases: str = "0.3.10 and later", found_by: tuple[str, ...] = (), runs: Side = "client"
 ) -> Callable[[DefectiveMpServer], DefectiveMpServer]:
     """Make a subclass of the mock of the multiprocess server a mutant, likewise.
 
     Raises:
         ValueError: the name is taken, or there is no docstring.
     """
-    return _registrar(_SERVERS, MpServerMutant, MpServer, name, releases, stands_for=stands_for, found_by=found_by)
+    return _registrar(_SERVERS, MpServerMutant, MpServer, name, releases, stands_for=stands_for, found_by=found_by, runs=runs)
+
+
+def l2_mutant(
+    name: str,
+    *,
+    stands_for: str,
+    releases: str = "0.4.3 and later",
+    found_by: tuple[str, ...] = (),
+    kind: str = "native_plugin",
+) -> Callable[[Defective], Defective]:
+    """Make a class, or a function that makes one, a mutant of the reference plugin, likewise.
+
+    Raises:
+        ValueError: the name is taken, or there is no docstring.
+    """
+    return _registrar(_PLUGINS, PluginMutant, None, name, releases, stands_for=stands_for, found_by=found_by, kind=kind)
+
+
+def remote_mutant(
+    name: str, *, stands_for: str, releases: str = "all", found_by: tuple[str, ...] = ()
+) -> Callable[[Defective], Defective]:
+    """Make a class, or a function that makes one, a mutant of the reference connector, likewise.
+
+    Raises:
+        ValueError: the name is taken, or there is no docstring.
+    """
+    return _registrar(_CONNECTORS, ConnectorMutant, None, name, releases, stands_for=stands_for, found_by=found_by)
 
 
 def load_mutants() -> Mapping[str, Mutant | MpMutant]:
@@ -192,19 +268,56 @@ def load_server_mutants() -> Mapping[str, ServerMutant | MpServerMutant]:
     return MappingProxyType(_SERVERS)
 
 
+def load_plugin_mutants() -> Mapping[str, PluginMutant]:
+    """Every defective plugin by name, likewise."""
+    _import_all()
+    return MappingProxyType(_PLUGINS)
+
+
+def load_connector_mutants() -> Mapping[str, ConnectorMutant]:
+    """Every defective connector by name, likewise."""
+    _import_all()
+    return MappingProxyType(_CONNECTORS)
+
+
+def load_all_mutants() -> Sequence[AnyMutant]:
+    """Every one: clients, servers, plugins, connectors."""
+    _import_all()
+    return [mutant for table in _TABLES for mutant in table.values()]
+
+
 def find_mutant(name: str) -> Mutant | MpMutant:
     """The defective client of a name.
 
     Raises:
         ClientUnavailable: there is none.
     """
-    known = load_mutants()
-    if name not in known:
-        close = difflib.get_close_matches(name, list(known), n=1)
-        guess = f" (did you mean {close[0]}?)" if close else ""
-        server = " as a client: it is a server" if name in load_server_mutants() else ""
-        raise ClientUnavailable(f"no mutant is called {name!r}{server}{guess}; 'lmconform mutants --list' shows them all")
-    return known[name]
+    return _find(name, load_mutants(), "client")
+
+
+def find_server_mutant(name: str) -> ServerMutant | MpServerMutant:
+    """The defective server of a name, likewise."""
+    return _find(name, load_server_mutants(), "server")
+
+
+def find_plugin_mutant(name: str) -> PluginMutant:
+    """The defective plugin of a name, likewise."""
+    return _find(name, load_plugin_mutants(), "plugin")
+
+
+def find_connector_mutant(name: str) -> ConnectorMutant:
+    """The defective connector of a name, likewise."""
+    return _find(name, load_connector_mutants(), "connector")
+
+
+def _find(name: str, known: Mapping[str, Found], side: Side) -> Found:
+    if name in known:
+        return known[name]
+    other = next((table[name].side for table in _TABLES if name in table), None)
+    close = difflib.get_close_matches(name, list(known), n=1)
+    guess = f" (did you mean {close[0]}?)" if close else ""
+    wrong = f" as a {side}: it is a {other}" if other is not None else ""
+    raise ClientUnavailable(f"no mutant is called {name!r}{wrong}{guess}; 'lmconform mutants --list' shows them all")
 
 
 def _import_all() -> None:
@@ -212,11 +325,11 @@ def _import_all() -> None:
         importlib.import_module(module.name)
 
 
-def _described(name: str, defective: type, sound: type) -> tuple[str, str]:
+def _described(name: str, defective: Any, sound: type | None) -> tuple[str, str]:
     """The place of a class, and the first line of its docstring."""
     words = inspect.cleandoc(defective.__doc__ or "").splitlines()
-    if not words or defective.__doc__ == sound.__doc__:
+    if not words or (sound is not None and defective.__doc__ == sound.__doc__):
         raise ValueError(f"mutant {name} has no docstring; it says what is wrong")
-    if name in _CLIENTS or name in _SERVERS:
+    if any(name in table for table in _TABLES):
         raise ValueError(f"two mutants are called {name}")
     return f"{defective.__module__}:{defective.__qualname__}", words[0]

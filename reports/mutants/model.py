@@ -8,9 +8,9 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
+from reports.side import Side
 from reports.verdict import Verdict
 
-Side = Literal["client", "server"]
 Mode = Literal["covering", "complete"]
 
 

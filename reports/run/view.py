@@ -125,6 +125,10 @@ class RunView:
     known: tuple[Row, ...]
     flaky: tuple[Row, ...]
     unsupported: tuple[Row, ...]
+    shortfalls: tuple[Row, ...]
+    """What a SHOULD asks for and was not there."""
+    side: str
+    """What was judged."""
 
 
 def run_view(results: Results, *, explained: int) -> RunView:
@@ -153,12 +157,14 @@ def run_view(results: Results, *, explained: int) -> RunView:
         known=tuple(_rows(skip_groups(results.cases, Verdict.KNOWN_FAILURE))),
         flaky=tuple(_rows(flaky_passes(results.cases))),
         unsupported=tuple(_rows(skip_groups(results.cases, Verdict.UNSUPPORTED))),
+        shortfalls=tuple(_rows(skip_groups(results.cases, Verdict.SHORTFALL))),
+        side=results.header.side,
     )
 
 
 def _facts(header: RunHeader) -> Iterator[tuple[str, str]]:
     client = header.client
-    yield "client", f"{clip(client.name, TEXT)} {clip(client.version, TEXT)} ({clip(client.language, TEXT)})"
+    yield header.side, f"{clip(client.name, TEXT)} {clip(client.version, TEXT)} ({clip(client.language, TEXT)})"
     yield "started as", clip(client.spec, LONG)
     yield "against", f"lmcache {span(header.releases)} on {', '.join(header.targets)}"
     if header.expectations is not None:

@@ -8,7 +8,7 @@ import pytest
 from harness.expectations.book import Execution
 from harness.expectations.error_text import general, matches_error, stable
 from reports.expectation import Standing
-from reports.results import shows_the_client
+from reports.results import shows_the_subject
 from reports.verdict import Verdict, count_verdicts, exit_code
 from wire.release import Release, ReleaseRange
 
@@ -51,7 +51,7 @@ def test_table_of_entries_and_outcomes(entry, book, record, about, ended, verdic
     judged = book(entry(**about)).judged(record(*ended))
     assert judged.verdict == verdict
     assert (judged.expectation and judged.expectation.standing) == standing
-    assert exit_code(count_verdicts([judged.verdict]), shown=shows_the_client([judged])) == code
+    assert exit_code(count_verdicts([judged.verdict]), shown=shows_the_subject([judged], "client")) == code
 
 
 def test_every_standing_is_in_the_table():

@@ -1,0 +1,1 @@
+"""Servers under test: how they are named, started and reached."""

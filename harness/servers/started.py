@@ -1,0 +1,109 @@
+"""A server under test as a child process: on a port that the kernel picked, answering before use, gone with the run."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import tempfile
+import time
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, Final
+
+from fixturegen import leash
+from fixturegen.environment import LOCALHOST
+from fixturegen.server_process import free_port
+from harness.failure import TargetUnavailable
+from wire.release import Release
+
+START: Final = 60.0
+"""Seconds that it may take until it answers."""
+STOP: Final = 5.0
+_LOOK_AGAIN: Final = 0.05
+_LAST_WORDS: Final = 3000
+
+Answers = Callable[[str, int], bool]
+"""Whether the server at a host and port answers as one of its release; false where it cannot be reached yet."""
+
+
+class StartedServer:
+    """A server that a command starts; it can be killed, and started again at the same address."""
+
+    def __init__(self, command: Sequence[str], release: Release, answers: Answers, **settings: Any) -> None:
+        self.host = LOCALHOST
+        self.port = free_port()
+        self._release = release
+        self._answers = answers
+        values = {"host": self.host, "port": self.port, "release": str(release), **settings}
+        self._words = [command[0], *(word.format(**values) for word in command[1:])]
+        self._folder = tempfile.TemporaryDirectory(prefix="lmconform-server-")
+        self._log = Path(self._folder.name) / "server.log"
+        self._process: subprocess.Popen[bytes] | None = None
+        self._leash: leash.Leash | None = None
+
+    @property
+    def alive(self) -> bool:
+        """Whether its process runs."""
+        return self._process is not None and self._process.poll() is None
+
+    @property
+    def log(self) -> str:
+        """The end of what it wrote."""
+        return self._log.read_text(errors="replace")[-_LAST_WORDS:] if self._log.exists() else ""
+
+    def start(self) -> None:
+        """Start it, and wait until it answers.
+
+        Raises:
+            TargetUnavailable: it does not start, ended, or did not answer in time; the message ends with what it wrote.
+        """
+        with self._log.open("ab") as output:
+            try:
+                self._process, self._leash = leash.start(
+                    self._words, os.environ, stdin=subprocess.DEVNULL, stdout=output, stderr=subprocess.STDOUT
+                )
+            except OSError as error:
+                raise TargetUnavailable(f"{self._words[0]} does not start: {error.strerror or error}") from None
+        until = time.monotonic() + START
+        while time.monotonic() < until:
+            if not self.alive:
+                status = self._process.returncode
+                self.kill()
+                raise TargetUnavailable(f"the server ended with status {status} when it was started{self._said}")
+            if self._answers(self.host, self.port):
+                return
+            time.sleep(_LOOK_AGAIN)
+        self.kill()
+        raise TargetUnavailable(
+            f"the server did not answer as lmcache {self._release} does within {START:g} s at {self.host}:{self.port}{self._said}"
+        )
+
+    def restart(self) -> None:
+        """Kill it, and start it again at the same address."""
+        self.kill()
+        self.start()
+
+    def kill(self) -> None:
+        """End it as a crash would, with its children."""
+        if self._process is None or self._leash is None:
+            return
+        self._leash.kill()
+        self._process.wait(STOP)
+        self._leash.let_go()
+        self._process = self._leash = None
+
+    def stop(self) -> None:
+        """Ask it to end, and see to it; its log is gone then."""
+        if self._process is not None and self._leash is not None:
+            self._process.terminate()
+            leash.ended(self._process.pid, STOP)
+        self.kill()
+        self._folder.cleanup()
+
+    def status(self) -> Mapping[str, Any] | None:
+        """Nothing: how a server of the user tells its state is not known."""
+        return None
+
+    @property
+    def _said(self) -> str:
+        return f"; it wrote:\n{self.log}" if self.log else "; it wrote nothing"

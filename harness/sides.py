@@ -1,0 +1,58 @@
+"""What differs between runs that judge clients, servers, plugins and connectors, as a table."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Final
+
+from harness.case import TargetName
+from harness.protocols import Protocol
+from harness.usage import UsageError
+from reports.side import SIDES, Side
+
+
+@dataclass(frozen=True)
+class Facts:
+    """What a run of one side is like."""
+
+    command: str
+    """The command that makes it."""
+    protocols: tuple[Protocol, ...]
+    """What its cases may be about."""
+    targets: tuple[TargetName, ...]
+    """What they may run against."""
+
+
+FACTS: Final[Mapping[Side, Facts]] = MappingProxyType(
+    {
+        "client": Facts("run", ("lm", "mp"), ("fixtures", "mock", "live")),
+        "server": Facts("server", ("lm", "mp"), ("mock", "live")),
+        "plugin": Facts("plugin", ("l2",), ("alone", "live")),
+        "connector": Facts("connector", ("remote",), ("alone",)),
+    }
+)
+
+
+def parse_side(text: str) -> Side:
+    """What ``--side`` names.
+
+    Raises:
+        UsageError: anything but one of :data:`SIDES`.
+    """
+    for side in SIDES:
+        if text == side:
+            return side
+    raise UsageError(f"unknown side {text!r}; write one of {', '.join(SIDES)}")
+
+
+def require_targets(side: Side, targets: Sequence[TargetName]) -> None:
+    """Refuse targets that cases of a side never run against.
+
+    Raises:
+        UsageError: there is one.
+    """
+    wrong = [target for target in targets if target not in FACTS[side].targets]
+    if wrong:
+        raise UsageError(f"a {side} is not judged on {', '.join(wrong)}; its targets are {', '.join(FACTS[side].targets)}")
