@@ -5,9 +5,9 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Iterator
 
+from harness.failure import PeerFailed
 from harness.judge import Judge
 from harness.leaks import blame
-from harness.peers import PeerFailed
 from harness.targets import Server
 
 

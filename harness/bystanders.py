@@ -8,9 +8,10 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Final
 
+from harness.failure import PeerFailed
 from harness.judge import Judge
 from harness.leaks import blame
-from harness.peers import Key, Peer, PeerFailed
+from harness.peers import Key, Peer
 from harness.stamped import Stamp
 from harness.targets import Server
 from harness.values import Keys

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import Final
 
-from harness.peers import Key, Peer, PeerFailed
+from harness.failure import PeerFailed
+from harness.peers import Key, Peer
 from wire.lm.frames import Reply
 
-SOON: Final = 1.0
+SOON: Final = 0.5
 """Seconds after the reply to the request behind it, in which a reply to a LIST would have come before."""
 
 

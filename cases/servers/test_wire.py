@@ -97,7 +97,6 @@ def test_programs(judge: Judge, server: Server, release: Release, profile: LmPro
                     peers[connection].take(len(due)),
                     what=f"the replies to {', '.join(asked.command for asked in whole)} on connection {connection + 1}",
                     describe=judge.as_reply,
-                    kind=blame(server),
                 )
 
     check()

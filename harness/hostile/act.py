@@ -8,14 +8,15 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Final, Literal
 
+from harness.failure import PeerFailed
 from harness.hostile.attack import Attack
-from harness.peers import Peer, PeerFailed
+from harness.peers import Peer
 
 WHILE: Final = "while"
 AFTER: Final = "after"
 When = Literal["while", "after"]
 
-ENDED_WITHIN: Final = 10.0
+ENDED_WITHIN: Final = 5.0
 """Seconds within which a server ends a connection on which no good request can come any more."""
 SETTLED: Final = 0.2
 """Seconds after which a server has seen a reset: nobody is told when."""

@@ -8,7 +8,8 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Final, Self
 
-from harness.peers import Key, Peer, PeerFailed
+from harness.failure import PeerFailed
+from harness.peers import Key, Peer
 from harness.reference.values import key_from_json
 from harness.stamped import Stamp
 from harness.targets import Server
