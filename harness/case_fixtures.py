@@ -13,6 +13,7 @@ from harness.case import CaseSpec, Cell, spec_of, topic_of
 from harness.examples import Examples
 from harness.judge import Judge
 from harness.l2 import fixtures as l2_fixtures
+from harness.leaks import LEFT_BY_MANY
 from harness.mp.keys import MpKeys
 from harness.mp.real_wrappers import RealWrappers
 from harness.mp.targets import MpTarget, both_ways, mock_mp_server
@@ -39,6 +40,7 @@ NAMES: Final = (
     "judge",
     "keys",
     "l2_keys",
+    "leeway",
     "mp_keys",
     "mp_pickle_server",
     "mp_server",
@@ -106,6 +108,12 @@ def judge(request: pytest.FixtureRequest, cell: Cell) -> Judge:
 def keys(cell: Cell) -> Keys:
     """Makes keys that no other test uses."""
     return Keys(cell.release)
+
+
+@pytest.fixture
+def leeway(request: pytest.FixtureRequest) -> int:
+    """Descriptors and threads that a server may keep of connections that have ended: a server of somebody else may have pools."""
+    return LEFT_BY_MANY if matrix_of(request.config).side == "server" else 0
 
 
 @pytest.fixture
