@@ -41,7 +41,7 @@ def test_what_a_plugin_prints_disturbs_nothing(open_plugin):
 def test_memory_is_as_in_the_server(open_plugin):
     plugin = open_plugin("AssignsSlices")
     plugin.store([("a", b"first")])
-    with pytest.raises(PluginRaised, match="submit_batch_get raised .*format <B"):
+    with pytest.raises(PluginRaised, match=r"submit_batch_get raised .*format <B"):
         plugin.load(["a"], 5)
 
 
