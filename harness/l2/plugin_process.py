@@ -376,14 +376,14 @@ class Plugin:
 
     def store(self, objects: Sequence[tuple[str, bytes]], *, timeout: float | None = None) -> Stored:
         """Store a batch of objects, and wait for its verdict."""
-        limit = self._limit(timeout)
+        limit = self.limit(timeout)
         args = {"keys": [key for key, _ in objects], "timeout": limit}
         answer = self._ask("store", args, [data for _, data in objects], deadline=limit)
         return Stored(answer["ok"], answer["error"], answer["seconds"], tuple(answer["changed"]), answer["fenced"])
 
     def load(self, keys: Sequence[str], sizes: Sequence[int] | int, *, timeout: float | None = None) -> Loaded:
         """Load a batch of objects into buffers of some sizes, and wait for what comes."""
-        limit = self._limit(timeout)
+        limit = self.limit(timeout)
         each = [sizes] * len(keys) if isinstance(sizes, int) else list(sizes)
         answer, given = self._ask_for_bytes("load", {"keys": list(keys), "sizes": each, "timeout": limit}, deadline=limit)
         data = iter(given)
@@ -404,7 +404,7 @@ class Plugin:
 
     def look(self, keys: Sequence[str], *, timeout: float | None = None) -> Looked:
         """The same with what else was told."""
-        limit = self._limit(timeout)
+        limit = self.limit(timeout)
         answer = self._ask("lookup", {"keys": list(keys), "timeout": limit}, deadline=limit)
         return Looked(answer["ok"], answer["error"], tuple(answer["found"]))
 
@@ -414,7 +414,7 @@ class Plugin:
         Raises:
             PluginLacks: it cannot.
         """
-        limit = self._limit(timeout)
+        limit = self.limit(timeout)
         answer = self._ask("delete", {"keys": list(keys), "timeout": limit}, deadline=limit)
         gone = answer["gone"]
         return Deleted(answer["ok"], answer["error"], None if gone is None else tuple(gone))
@@ -438,7 +438,7 @@ class Plugin:
 
     def close(self, *, timeout: float | None = None) -> float:
         """Call ``close``; the seconds that it took. The process stays, so that what comes afterwards can be seen."""
-        seconds: float = self._ask("close", deadline=self._limit(timeout))["seconds"]
+        seconds: float = self._ask("close", deadline=self.limit(timeout))["seconds"]
         return seconds
 
     def kill(self) -> None:
@@ -542,13 +542,13 @@ class Plugin:
         Raises:
             ClientHang: one of them did not come in time.
         """
-        limit = self._limit(timeout)
+        limit = self.limit(timeout)
         answer = self._ask("wait", {"ids": [one.id for one in submitted], "timeout": limit}, deadline=limit)
         return [Completion.of(members) for members in answer["completions"]]
 
     def collect(self, count: int, *, timeout: float | None = None) -> list[Completion]:
         """Wait and drain until so many completions came, or until the time is over; in the order in which they came."""
-        limit = self._limit(timeout)
+        limit = self.limit(timeout)
         answer = self._ask("collect", {"count": count, "timeout": limit}, deadline=limit)
         return [Completion.of(members) for members in answer["completions"]]
 
@@ -560,7 +560,7 @@ class Plugin:
         A step is a command of the host with its arguments, ``buffers`` as numbers; :meth:`step` makes one. A thread ends at a
         step that fails, which leaves ``{"failed": ..., "text": ...}`` as its last answer.
         """
-        limit = self._limit(timeout)
+        limit = self.limit(timeout)
         plain = {
             name: [{"op": step.op, "args": step.args, "times": step.times} for step in steps] for name, steps in threads.items()
         }
@@ -574,7 +574,12 @@ class Plugin:
         more: dict[str, Any] = {} if buffers is None else {"buffers": _numbers(buffers)}
         return Step(op, {**self._named(op), **args, **more}, times)
 
-    def _limit(self, timeout: float | None) -> float:
+    def command(self, op: str, args: Mapping[str, Any], *, timeout: float | None = None) -> dict[str, Any]:
+        """A command of the other kind; :mod:`harness.l2.adapter_calls` has them all."""
+        return self._ask(op, args, deadline=timeout)
+
+    def limit(self, timeout: float | None) -> float:
+        """A time limit: this one, or that of a call."""
         return self._timeout if timeout is None else timeout
 
     def _ask(
@@ -591,7 +596,7 @@ class Plugin:
         self, op: str, args: Mapping[str, Any], blobs: Sequence[frames.Blob] = (), *, deadline: float | None = None
     ) -> tuple[dict[str, Any], list[bytearray]]:
         with self._watch.asked(op):
-            return self._process.ask(op, {**self._named(op), **args}, blobs, deadline=self._limit(deadline))
+            return self._process.ask(op, {**self._named(op), **args}, blobs, deadline=self.limit(deadline))
 
     def _named(self, op: str) -> dict[str, Any]:
         return {} if op in _OF_THE_PROCESS else {"instance": self._instance}
