@@ -183,6 +183,7 @@ class CallsRefusedStored(ReferencePlugin):
     """Says that a store succeeded that it refused because too much was waiting."""
 
     def submit_batch_set(self, keys: Sequence[str], buffers: Sequence[memoryview]) -> int:
+        """With the defect."""
         batch = self._batch("store", keys, buffers)
         if self._backlog.admit(len(batch.keys), batch.size):
             return self._put(batch, urgent=False)

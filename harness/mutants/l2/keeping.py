@@ -61,6 +61,7 @@ class WritesEveryTime(OverFolder):
         """Never sees what is there when it stores."""
 
         def store(self, key: str, source: Leased, _until: float = 0.0) -> Outcome:
+            """With the defect."""
             with self._locks.of(key):
                 self._take_away(place_of(self._root, key))
                 return self._write(key, source)
@@ -78,6 +79,7 @@ class FailsWhereSomethingIs(OverFolder):
         """Takes what is there for an error."""
 
         def store(self, key: str, source: Leased, _until: float = 0.0) -> Outcome:
+            """With the defect."""
             outcome = super().store(key, source)
             return Outcome.DROPPED if outcome is Outcome.DEDUPLICATED else outcome
 
@@ -86,6 +88,7 @@ class _InPlace(ObjectFolder):
     """Writes into the folder of the object itself."""
 
     def store(self, key: str, source: Leased, _until: float = 0.0) -> Outcome:
+        """With the defect."""
         place = place_of(self._root, key)
         place.mkdir(exist_ok=True)
         checks = []
@@ -139,6 +142,7 @@ class WritesShorterOverLonger(OverFolder):
         """Trusts files."""
 
         def store(self, key: str, source: Leased, _until: float = 0.0) -> Outcome:
+            """With the defect."""
             place = place_of(self._root, key)
             old = place / MANIFEST
             before = Manifest.decode(old.read_bytes()) if old.exists() else None
@@ -172,6 +176,7 @@ class ReadsTheIndexOnce(OverFolder):
             self._known = set(place_of(root, "").parent.iterdir())
 
         def store(self, key: str, source: Leased, _until: float = 0.0) -> Outcome:
+            """With the defect."""
             outcome = super().store(key, source)
             self._known.add(place_of(self._root, key))
             return outcome
@@ -192,12 +197,14 @@ class LeavesTheManifest(OverFolder):
         """Believes manifests."""
 
         def delete(self, key: str, _until: float = 0.0) -> Outcome:
+            """With the defect."""
             found = list(place_of(self._root, key).glob("fragment-*"))
             for fragment in found:
                 fragment.unlink()
             return Outcome.DELETED if found else Outcome.NOT_DELETED
 
         def look(self, key: str, _until: float = 0.0) -> Outcome:
+            """With the defect."""
             return Outcome.FOUND if (place_of(self._root, key) / MANIFEST).exists() else Outcome.ABSENT
 
 
@@ -217,6 +224,7 @@ class DeletesInMemory(OverFolder):
             super().__init__(root, fragment_size=fragment_size, durable=durable)
 
         def store(self, key: str, source: Leased, _until: float = 0.0) -> Outcome:
+            """With the defect."""
             place = place_of(self._root, key)
             if place in self._deleted:
                 self._take_away(place)
@@ -224,6 +232,7 @@ class DeletesInMemory(OverFolder):
             return super().store(key, source)
 
         def delete(self, key: str, _until: float = 0.0) -> Outcome:
+            """With the defect."""
             was_there = self._usable(key)
             self._deleted.add(place_of(self._root, key))
             return Outcome.DELETED if was_there else Outcome.NOT_DELETED
@@ -248,6 +257,7 @@ class RemembersDeletes(OverFolder):
             super().__init__(root, fragment_size=fragment_size, durable=durable)
 
         def delete(self, key: str, _until: float = 0.0) -> Outcome:
+            """With the defect."""
             outcome = super().delete(key)
             self._tombs.add(key)
             return outcome

@@ -19,6 +19,7 @@ class IgnoresTheGroup(NamedOtherwise):
     """Keeps the objects of all groups under one name."""
 
     def name(self, parts: KeyParts) -> str:
+        """What is left of a key."""
         return str(replace(parts, group=""))
 
 
@@ -31,6 +32,7 @@ class KeepsAByteOfTheRank(NamedOtherwise):
     """Keeps the last two digits of the rank."""
 
     def name(self, parts: KeyParts) -> str:
+        """What is left of a key."""
         return str(replace(parts, rank=parts.rank[-2:]))
 
 
@@ -43,6 +45,7 @@ class CutsTheHash(NamedOtherwise):
     """Keeps 64 bits of the hash, and of those that differ later the first one."""
 
     def name(self, parts: KeyParts) -> str:
+        """What is left of a key."""
         return str(replace(parts, digest=parts.digest[:16]))
 
 
@@ -55,6 +58,7 @@ class TakesTheLastPartOfTheModel(NamedOtherwise):
     """Takes models of the same name by two makers for one."""
 
     def name(self, parts: KeyParts) -> str:
+        """What is left of a key."""
         return str(replace(parts, model=parts.model.strip("/.").rpartition("/")[2]))
 
 
@@ -67,6 +71,7 @@ class ComposesLetters(NamedOtherwise):
     """Takes a letter with an accent for the letter and the accent."""
 
     def name(self, parts: KeyParts) -> str:
+        """What is left of a key."""
         return unicodedata.normalize("NFC", "@".join(astuple(parts)))
 
 
@@ -80,4 +85,5 @@ class RunsPartsTogether(NamedOtherwise):
     """Writes the parts of a key one after the other, so that the end of one may as well begin the next."""
 
     def name(self, parts: KeyParts) -> str:
+        """What is left of a key."""
         return "".join(astuple(parts))

@@ -19,6 +19,7 @@ class CountsMisses(ReferencePlugin):
     """Counts what is damaged or cannot be reached as what was never stored."""
 
     def statistics(self) -> dict[str, int]:
+        """With the defect."""
         numbers = super().statistics()
         for other in ("damaged", "unavailable", "mismatched"):
             numbers["missed"] += numbers.pop(other)
@@ -34,6 +35,7 @@ class CountsStores(ReferencePlugin):
     """Counts as stored what was there already, was refused, or was lost."""
 
     def statistics(self) -> dict[str, int]:
+        """With the defect."""
         numbers = super().statistics()
         for other in ("deduplicated", "skipped", "dropped", "rejected"):
             numbers["stored"] += numbers.pop(other)
@@ -75,4 +77,5 @@ class NeverCounts(ReferencePlugin):
     """Tells what was so in the beginning."""
 
     def statistics(self) -> dict[str, int]:
+        """With the defect."""
         return dict.fromkeys(super().statistics(), 0)
