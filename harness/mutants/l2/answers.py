@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from harness.mutants.mutant import l2_mutant
+from harness.mutants.marks import l2_mutant
 from harness.reference.l2 import ReferencePlugin
 from harness.reference.l2.batches import Batch, Kind
 from harness.reference.l2.leases import Lease, Leased, leased

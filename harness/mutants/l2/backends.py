@@ -7,7 +7,7 @@ import time
 from collections.abc import Sequence
 from typing import Any, Final
 
-from harness.mutants.mutant import l2_mutant
+from harness.mutants.marks import l2_mutant
 from harness.reference.l2 import ReferencePlugin
 from harness.reference.l2.backlog import Backlog
 from harness.reference.l2.batches import Batch

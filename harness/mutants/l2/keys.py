@@ -6,7 +6,7 @@ import unicodedata
 from dataclasses import astuple, replace
 
 from harness.mutants.l2.key_parts import KeyParts, NamedOtherwise
-from harness.mutants.mutant import l2_mutant
+from harness.mutants.marks import l2_mutant
 
 
 @l2_mutant(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from harness.mutants.mutant import l2_mutant
+from harness.mutants.marks import l2_mutant
 from harness.reference.l2 import ReferencePlugin
 from harness.reference.l2.batches import Batch
 from harness.reference.l2.outcomes import Outcome
