@@ -85,6 +85,7 @@ class HostProcess:
     ) -> None:
         self.spec = spec
         self.budget = budget
+        self.grace = GRACE
         self._status: int | None = None
         self._stderr: IO[bytes] = tempfile.TemporaryFile()  # noqa: SIM115  # lives as long as the process
         self._marked = 0
@@ -159,7 +160,7 @@ class HostProcess:
         """
         if self._status is not None:
             raise ClientCrash(f"{op}: the plugin's process is gone ({exit_text(self._status)})", stderr=self.stderr)
-        until = time.monotonic() + deadline + GRACE
+        until = time.monotonic() + deadline + self.grace
         try:
             self._write((frames.head({"op": op, "args": dict(args)}, blobs), *blobs), until)
             members, given = self._read(until)
@@ -167,7 +168,7 @@ class HostProcess:
             self._tell_where_it_stands()
             self.kill()
             raise ClientHang(
-                f"{op}: the plugin's process gave no answer within {deadline + GRACE:g} s and was killed\n"
+                f"{op}: the plugin's process gave no answer within {deadline + self.grace:g} s and was killed\n"
                 "  where its threads stood is on standard error",
                 stderr=self.stderr,
             ) from None
@@ -376,14 +377,14 @@ class Plugin:
 
     def store(self, objects: Sequence[tuple[str, bytes]], *, timeout: float | None = None) -> Stored:
         """Store a batch of objects, and wait for its verdict."""
-        limit = self._limit(timeout)
+        limit = self.limit(timeout)
         args = {"keys": [key for key, _ in objects], "timeout": limit}
         answer = self._ask("store", args, [data for _, data in objects], deadline=limit)
         return Stored(answer["ok"], answer["error"], answer["seconds"], tuple(answer["changed"]), answer["fenced"])
 
     def load(self, keys: Sequence[str], sizes: Sequence[int] | int, *, timeout: float | None = None) -> Loaded:
         """Load a batch of objects into buffers of some sizes, and wait for what comes."""
-        limit = self._limit(timeout)
+        limit = self.limit(timeout)
         each = [sizes] * len(keys) if isinstance(sizes, int) else list(sizes)
         answer, given = self._ask_for_bytes("load", {"keys": list(keys), "sizes": each, "timeout": limit}, deadline=limit)
         data = iter(given)
@@ -404,7 +405,7 @@ class Plugin:
 
     def look(self, keys: Sequence[str], *, timeout: float | None = None) -> Looked:
         """The same with what else was told."""
-        limit = self._limit(timeout)
+        limit = self.limit(timeout)
         answer = self._ask("lookup", {"keys": list(keys), "timeout": limit}, deadline=limit)
         return Looked(answer["ok"], answer["error"], tuple(answer["found"]))
 
@@ -414,7 +415,7 @@ class Plugin:
         Raises:
             PluginLacks: it cannot.
         """
-        limit = self._limit(timeout)
+        limit = self.limit(timeout)
         answer = self._ask("delete", {"keys": list(keys), "timeout": limit}, deadline=limit)
         gone = answer["gone"]
         return Deleted(answer["ok"], answer["error"], None if gone is None else tuple(gone))
@@ -438,7 +439,7 @@ class Plugin:
 
     def close(self, *, timeout: float | None = None) -> float:
         """Call ``close``; the seconds that it took. The process stays, so that what comes afterwards can be seen."""
-        seconds: float = self._ask("close", deadline=self._limit(timeout))["seconds"]
+        seconds: float = self._ask("close", deadline=self.limit(timeout))["seconds"]
         return seconds
 
     def kill(self) -> None:
@@ -542,13 +543,13 @@ class Plugin:
         Raises:
             ClientHang: one of them did not come in time.
         """
-        limit = self._limit(timeout)
+        limit = self.limit(timeout)
         answer = self._ask("wait", {"ids": [one.id for one in submitted], "timeout": limit}, deadline=limit)
         return [Completion.of(members) for members in answer["completions"]]
 
     def collect(self, count: int, *, timeout: float | None = None) -> list[Completion]:
         """Wait and drain until so many completions came, or until the time is over; in the order in which they came."""
-        limit = self._limit(timeout)
+        limit = self.limit(timeout)
         answer = self._ask("collect", {"count": count, "timeout": limit}, deadline=limit)
         return [Completion.of(members) for members in answer["completions"]]
 
@@ -560,7 +561,7 @@ class Plugin:
         A step is a command of the host with its arguments, ``buffers`` as numbers; :meth:`step` makes one. A thread ends at a
         step that fails, which leaves ``{"failed": ..., "text": ...}`` as its last answer.
         """
-        limit = self._limit(timeout)
+        limit = self.limit(timeout)
         plain = {
             name: [{"op": step.op, "args": step.args, "times": step.times} for step in steps] for name, steps in threads.items()
         }
@@ -569,12 +570,21 @@ class Plugin:
         )["results"]
         return found
 
+    def idle(self, seconds: float) -> None:
+        """Let time pass for the plugin."""
+        self.together({"time": [self.step("beat", timeout=seconds)]}, timeout=self._timeout + seconds)
+
     def step(self, op: str, *, times: int = 1, buffers: Sequence[Buffer] | None = None, **args: Any) -> Step:
         """A step of a thread, such as ``step("submit_lookup", keys=[...])``."""
         more: dict[str, Any] = {} if buffers is None else {"buffers": _numbers(buffers)}
         return Step(op, {**self._named(op), **args, **more}, times)
 
-    def _limit(self, timeout: float | None) -> float:
+    def command(self, op: str, args: Mapping[str, Any], *, timeout: float | None = None) -> dict[str, Any]:
+        """A command of the other kind; :mod:`harness.l2.adapter_calls` has them all."""
+        return self._ask(op, args, deadline=timeout)
+
+    def limit(self, timeout: float | None) -> float:
+        """A time limit: this one, or that of a call."""
         return self._timeout if timeout is None else timeout
 
     def _ask(
@@ -591,7 +601,7 @@ class Plugin:
         self, op: str, args: Mapping[str, Any], blobs: Sequence[frames.Blob] = (), *, deadline: float | None = None
     ) -> tuple[dict[str, Any], list[bytearray]]:
         with self._watch.asked(op):
-            return self._process.ask(op, {**self._named(op), **args}, blobs, deadline=self._limit(deadline))
+            return self._process.ask(op, {**self._named(op), **args}, blobs, deadline=self.limit(deadline))
 
     def _named(self, op: str) -> dict[str, Any]:
         return {} if op in _OF_THE_PROCESS else {"instance": self._instance}

@@ -13,9 +13,10 @@ from typing import ClassVar, Final
 from fixturegen import leash
 from harness.client import Budget, ClientFailure, ClientUnavailable, Description
 from harness.judged import SubjectOptions
-from harness.l2.backend import Backend, BackendPlace, parse_backend
+from harness.l2.backend import REFERENCE, Backend, BackendPlace, parse_backend
 from harness.l2.pinned import at_release
 from harness.l2.plugin_process import HostProcess, Plugin, PluginRaised, Watch
+from harness.l2.served.servers import PluginServers
 from harness.l2.spec import PluginSpec, parse_plugin
 from harness.patience import START, Patience
 from harness.usage import UsageError
@@ -32,7 +33,9 @@ def open_plugin(options: SubjectOptions) -> PluginSession:
     """
     spec = parse_plugin(options.spec, options.kind, options.params)
     backend = parse_backend(options.backend) if options.backend is not None else None
-    if backend is not None and not spec.names_backend:
+    if backend is None and spec.behind is not None:
+        backend = parse_backend(REFERENCE)
+    elif backend is not None and not spec.names_backend:
         raise UsageError(
             f"--backend {options.backend} is of no use: no parameter of {spec.text} holds {{backend}}, where its address goes"
         )
@@ -70,6 +73,8 @@ class PluginSession(Watch):
         self._folders.mkdir(mode=0o700)
         self._names = itertools.count(1)
         self._processes: list[HostProcess] = []
+        self._servers: PluginServers | None = None
+        self._serving = False
         self._said = ""
         try:
             self.description = self._describe()
@@ -80,12 +85,14 @@ class PluginSession(Watch):
     @property
     def stderr(self) -> str:
         """The end of what the plugins of this case wrote to standard output and error."""
-        return self._said + "".join(process.stderr for process in self._processes)
+        servers = self._servers.said if self._servers is not None and self._serving else ""
+        return self._said + "".join(process.stderr for process in self._processes) + servers
 
     def mark(self) -> None:
         """Begin a new case: end what is left of the one before."""
         self.end_plugins()
         self._said = ""
+        self._serving = False
 
     def use(self, release: Release) -> None:
         """Open plugins as they are in a release of lmcache from now on."""
@@ -106,14 +113,34 @@ class PluginSession(Watch):
             ClientFailure: it cannot be made.
         """
         began = time.monotonic()
+        chosen = spec or self.spec
         try:
-            process = HostProcess(at_release(spec or self.spec, self.release), self.budget)
-            plugin = Plugin(process, folder or self.new_folder(), self.backend_address, watch=self)
+            process = HostProcess(at_release(chosen, self.release), self.budget)
+            plugin = Plugin(process, folder or self.new_folder(), self._address_for(chosen), watch=self)
         except ClientFailure as failure:
             self.patience.failed(START, failure, time.monotonic() - began)
             raise
         self.patience.answered(START)
         return plugin
+
+    def open_behind_backend(self) -> Plugin:
+        """An instance that keeps its objects behind the backend; the case needs ``backend``.
+
+        Raises:
+            ClientFailure: it cannot be made.
+            LookupError: there is no backend.
+        """
+        chosen = self.spec.behind_backend
+        if chosen is None:
+            raise LookupError(f"{self.spec.text} has no backend")
+        return self.open(spec=chosen)
+
+    def servers(self, runtime: str) -> PluginServers:
+        """Real servers that have the plugin, each started on first use; this case is about one of them."""
+        self._serving = True
+        if self._servers is None:
+            self._servers = PluginServers(self.spec, self.new_folder, self.backend_address, runtime)
+        return self._servers
 
     def new_folder(self) -> Path:
         """An empty folder, removed with the session."""
@@ -124,7 +151,10 @@ class PluginSession(Watch):
     @property
     def backend_address(self) -> str | None:
         """Where the backend is, which is started if need be; None without one, or where the parameters do not name it."""
-        return self.backend.address if self._place is not None and self.spec.names_backend else None
+        return self._address_for(self.spec)
+
+    def _address_for(self, spec: PluginSpec) -> str | None:
+        return self.backend.address if self._place is not None and spec.names_backend else None
 
     @property
     def backend(self) -> Backend:
@@ -150,6 +180,9 @@ class PluginSession(Watch):
     def stop(self) -> None:
         """End everything; never raises."""
         self.end_plugins()
+        if self._servers is not None:
+            self._servers.close()
+            self._servers = None
         if self._backend is not None:
             self._backend.stop()
             self._backend = None
@@ -181,7 +214,7 @@ class PluginSession(Watch):
             has = [self.spec.kind, *plugin.offers]
             if self.spec.names_folder:
                 has.append("folder")
-            if self._place is not None and self.spec.names_backend:
+            if self._place is not None and self.spec.behind_backend is not None:
                 has.append("backend")
             if plugin.durability == "power":
                 has.append("survives-power")
