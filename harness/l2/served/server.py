@@ -90,6 +90,10 @@ class ServedPlugin:
         """Whether nothing is stored, looked up or locked any more, in time."""
         return self._quiet(lambda state: busy_stores(state) == busy_lookups(state) == locks(state) == 0, patience)
 
+    def has_room(self, size: int, patience: float) -> bool:
+        """Whether the first tier has room for so many bytes, in time."""
+        return self._quiet(lambda state: size <= _room(state), patience)
+
     def processor(self, seconds: float = WATCHED) -> float:
         """How much of a processor the server uses now, all its threads together."""
         before = self._processor_seconds()
@@ -118,6 +122,11 @@ class ServedPlugin:
             if now > until:
                 return False
             time.sleep(QUIET / 2)
+
+
+def _room(state: Mapping[str, Any]) -> int:
+    found = state["l1_manager"]
+    return int(found["memory_total_bytes"] - found["memory_used_bytes"])
 
 
 def busy_stores(state: Mapping[str, Any]) -> int:
