@@ -137,6 +137,8 @@ def test_both_tiers(served: ServedPlugin, engine: Engine, judge: Judge) -> None:
     stores(engine, judge, whole.cut(2))
     settles(served, judge)
     loads(engine, judge, whole, because="all of it was stored, and two chunks stored again after the first tier was cleared")
+    engine.clear()
+    loads(engine, judge, whole, because="all of it was stored, two chunks of it twice, and the first tier cleared")
 
 
 @in_server("PLUG-HOST-004")
