@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from fixturegen.environment import PinnedEnvironment
+from fixturegen.errors import EnvironmentUnavailable
 from fixturegen.mp.launch import Launch, PluginKind, import_root, plugin_adapter
 from fixturegen.mp.server import MpServer
 from harness.l2.served.engine import TIMEOUT, Engine
@@ -127,6 +128,24 @@ class ServedPlugin:
     def restart(self) -> None:
         """Kill the server and start it again, with the same plugin on the same storage, and nothing in its first tier."""
         self.server.restart()
+        self.listens()
+
+    def listens(self, patience: float = SETTLE) -> None:
+        """Wait until it tells its state: it answers NOOP a moment before, and an end in that moment closes no plugin.
+
+        Raises:
+            EnvironmentUnavailable: it does not in time.
+        """
+        until = time.monotonic() + patience
+        while True:
+            try:
+                self.status()
+            except EnvironmentUnavailable:
+                if time.monotonic() > until:
+                    raise
+                time.sleep(QUIET)
+            else:
+                return
 
     def stop(self, patience: float = STOP) -> int | None:
         """Ask the server to end; its status, or None where it has to be killed."""
@@ -190,5 +209,6 @@ def served(
         imports=(import_root(plugin.module),) if imports is None else imports,
     )
     with environment.mp_server(release, launch) as server:
-        assert isinstance(server, MpServer)
-        yield ServedPlugin(release, server, folder)
+        running = ServedPlugin(release, server, folder)
+        running.listens()
+        yield running
