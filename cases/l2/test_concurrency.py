@@ -20,7 +20,7 @@ ENOUGH = 8
 MOST = 192
 
 
-@case("PLUG-SEM-015", targets=ALONE, judges="plugin", needs=("native_plugin",), once_for="contract")
+@case("PLUG-SEM-014", targets=ALONE, judges="plugin", needs=("native_plugin",), once_for="contract")
 def test_batches_of_threads(plugin: Plugin, l2_keys: L2Keys, judge: Judge) -> None:
     """Stores, loads and lookups that four threads submit at once are each answered for their own keys, with their own bytes."""
     there = [
@@ -57,7 +57,7 @@ def test_batches_of_threads(plugin: Plugin, l2_keys: L2Keys, judge: Judge) -> No
         holds(plugin, judge, objects, when="after many batches at once")
 
 
-@case("PLUG-SEM-016", targets=ALONE, judges="plugin", needs=("native_plugin",), once_for="contract")
+@case("PLUG-SEM-015", targets=ALONE, judges="plugin", needs=("native_plugin",), once_for="contract")
 def test_loads_before_stores(plugin: Plugin, l2_keys: L2Keys, judge: Judge) -> None:
     """A load that is submitted while many stores wait is complete before most of them."""
     wanted = l2_keys.one()

@@ -59,12 +59,3 @@ def test_gone_for_good(plugins: PluginSession, l2_keys: L2Keys, judge: Judge) ->
     again = plugin.reopen()
     looks(again, judge, [key], [False], when="after it was deleted and the plugin opened anew")
     holds(again, judge, {}, absent={key: bytes(SIZE)}, when="after it was deleted and the plugin opened anew")
-
-
-@case("PLUG-SEM-014", targets=ALONE, judges="plugin", needs=("delete", "native_plugin"), once_for="contract")
-def test_results(plugin: Plugin, l2_keys: L2Keys, judge: Judge) -> None:
-    """A delete tells for each key whether an object went away: yes for those that were there, no for the others."""
-    key, stranger, other = l2_keys.some(3)
-    store(plugin, judge, {key: content(key, SIZE), other: content(other, SIZE)}, cite="PLUG-SEM-002")
-    deleted = plugin.delete([key, stranger, other])
-    judge.same_value([True, False, True], None if deleted.gone is None else list(deleted.gone), what="what the delete tells")

@@ -61,9 +61,9 @@ def kinds(release: Release) -> list[Variant]:
 
 
 @case("PLUG-SEM-008", "PLUG-SEM-009", targets=ALONE, judges="plugin", variants=kinds, once_for="contract")
-def test_keys(plugin: Plugin, l2_keys: L2Keys, judge: Judge, variant: Sequence[L2Key]) -> None:
+def test_keys(plugin: Plugin, l2_keys: L2Keys, judge: Judge, vector: Sequence[L2Key]) -> None:
     """Of keys that differ in one part each has its own object: what is stored under one is never found under another."""
-    texts = [key.text(l2_keys.release) for key in variant]
+    texts = [key.text(l2_keys.release) for key in vector]
     held: dict[str, bytes] = {}
     refused: dict[str, str] = {}
     for place, text in enumerate(texts):

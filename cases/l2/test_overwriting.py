@@ -65,9 +65,9 @@ def test_at_once(plugin: Plugin, l2_keys: L2Keys, judge: Judge) -> None:
         for source, target in zip(sources, targets, strict=True):
             submitted += [plugin.submit_store([key], [source]), plugin.submit_load([key], [target])]
         ended = plugin.wait(submitted)
-        for target, completion in zip(plugin.read(targets), ended[1::2], strict=True):
+        for found, completion in zip(plugin.read(targets), ended[1::2], strict=True):
             if completion.results and completion.results[0]:
-                whole(judge, target, values, "a load beside the stores")
+                whole(judge, found, values, "a load beside the stores")
         judge.holds(
             ended[0].ok or any(one.ok for one in ended[::2]), "of several stores of one key none succeeds", cite="PLUG-SEM-002"
         )

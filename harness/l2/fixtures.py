@@ -26,6 +26,7 @@ NEEDS: Final = {
     "statistics": "it tells nothing of itself: it has neither statistics() nor report_status()",
     "corrupt": "stored bytes cannot be damaged: it has no lmconform_corrupt",
     "folder": "its parameters do not name a folder by {dir}",
+    "survives-power": 'it does not say that its objects survive a loss of power (lmconform_durability = "power")',
     "backend": "its parameters do not name a backend by {backend}",
 }
 """Why a plugin lacks what a case needs."""
