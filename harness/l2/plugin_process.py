@@ -85,6 +85,7 @@ class HostProcess:
     ) -> None:
         self.spec = spec
         self.budget = budget
+        self.grace = GRACE
         self._status: int | None = None
         self._stderr: IO[bytes] = tempfile.TemporaryFile()  # noqa: SIM115  # lives as long as the process
         self._marked = 0
@@ -159,7 +160,7 @@ class HostProcess:
         """
         if self._status is not None:
             raise ClientCrash(f"{op}: the plugin's process is gone ({exit_text(self._status)})", stderr=self.stderr)
-        until = time.monotonic() + deadline + GRACE
+        until = time.monotonic() + deadline + self.grace
         try:
             self._write((frames.head({"op": op, "args": dict(args)}, blobs), *blobs), until)
             members, given = self._read(until)
@@ -167,7 +168,7 @@ class HostProcess:
             self._tell_where_it_stands()
             self.kill()
             raise ClientHang(
-                f"{op}: the plugin's process gave no answer within {deadline + GRACE:g} s and was killed\n"
+                f"{op}: the plugin's process gave no answer within {deadline + self.grace:g} s and was killed\n"
                 "  where its threads stood is on standard error",
                 stderr=self.stderr,
             ) from None
@@ -568,6 +569,10 @@ class Plugin:
             "together", {"threads": plain, "timeout": limit}, deadline=limit
         )["results"]
         return found
+
+    def idle(self, seconds: float) -> None:
+        """Let time pass for the plugin."""
+        self.together({"time": [self.step("beat", timeout=seconds)]}, timeout=self._timeout + seconds)
 
     def step(self, op: str, *, times: int = 1, buffers: Sequence[Buffer] | None = None, **args: Any) -> Step:
         """A step of a thread, such as ``step("submit_lookup", keys=[...])``."""
