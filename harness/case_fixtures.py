@@ -26,6 +26,7 @@ from wire.mp.operations import OperationTable, operation_table
 from wire.release import Release
 
 NAMES: Final = (
+    "adapter",
     "another_client",
     "client",
     "corpus",
@@ -47,6 +48,7 @@ NAMES: Final = (
     "vector",
 )
 
+adapter = l2_fixtures.adapter
 l2_keys = l2_fixtures.l2_keys
 plugin = l2_fixtures.plugin
 plugins = l2_fixtures.plugins

@@ -38,6 +38,7 @@ from harness.l2.answers import (
     Submitted,
 )
 from harness.l2.host import frames
+from harness.l2.nurseries import Adopted, nursery_of
 from harness.l2.spec import Kind, PluginSpec
 from harness.supervise import STDERR_LIMIT, exit_text
 
@@ -80,21 +81,13 @@ class HostProcess:
                 fcntl.fcntl(descriptor, fcntl.F_SETPIPE_SZ, _PIPE)
             os.set_blocking(descriptor, False)
         self._in, self._out = ours_in, ours_out
-        command = [spec.python, str(HOST), str(theirs_in), str(theirs_out)]
         try:
-            self._popen, self._leash = leash.start(
-                command,
-                environment or spec.environment,
-                stdin=subprocess.DEVNULL,
-                stdout=self._stderr,
-                stderr=self._stderr,
-                pass_fds=(theirs_in, theirs_out),
-            )
-        except OSError as error:
+            self._popen, self._leash = self._start(theirs_in, theirs_out, environment or spec.environment)
+        except (OSError, ClientUnavailable) as error:
             os.close(ours_in)
             os.close(ours_out)
             self._stderr.close()
-            raise ClientUnavailable(f"cannot start {spec.python}: {error.strerror}") from error
+            raise ClientUnavailable(f"cannot start {spec.python}: {error}") from error
         finally:
             os.close(theirs_in)
             os.close(theirs_out)
@@ -102,6 +95,21 @@ class HostProcess:
         self._selector = selectors.DefaultSelector()
         self._selector.register(self._in, selectors.EVENT_READ)
         self.about = self._load_class()
+
+    def _start(
+        self, incoming: int, outgoing: int, environment: Mapping[str, str] | None
+    ) -> tuple[subprocess.Popen[bytes] | Adopted, leash.Leash]:
+        nursery = nursery_of(self.spec, self.budget.start)
+        if nursery is not None:
+            return nursery.make(incoming, outgoing, self._stderr)
+        return leash.start(
+            [self.spec.python, str(HOST), str(incoming), str(outgoing)],
+            environment,
+            stdin=subprocess.DEVNULL,
+            stdout=self._stderr,
+            stderr=self._stderr,
+            pass_fds=(incoming, outgoing),
+        )
 
     @property
     def pid(self) -> int:

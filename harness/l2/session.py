@@ -14,6 +14,7 @@ from fixturegen import leash
 from harness.client import Budget, ClientFailure, ClientUnavailable, Description
 from harness.judged import SubjectOptions
 from harness.l2.backend import Backend, BackendPlace, parse_backend
+from harness.l2.nurseries import end_nurseries
 from harness.l2.pinned import at_release
 from harness.l2.plugin_process import HostProcess, Plugin, PluginRaised, Watch
 from harness.l2.spec import PluginSpec, parse_plugin
@@ -153,6 +154,7 @@ class PluginSession(Watch):
         if self._backend is not None:
             self._backend.stop()
             self._backend = None
+        end_nurseries()
         leash.remove_directory(self._folders)
 
     @contextlib.contextmanager
