@@ -549,6 +549,10 @@ class Plugin:
         )["results"]
         return found
 
+    def idle(self, seconds: float) -> None:
+        """Let time pass for the plugin."""
+        self.together({"time": [self.step("beat", timeout=seconds)]}, timeout=self._timeout + seconds)
+
     def step(self, op: str, *, times: int = 1, buffers: Sequence[Buffer] | None = None, **args: Any) -> Step:
         """A step of a thread, such as ``step("submit_lookup", keys=[...])``."""
         more: dict[str, Any] = {} if buffers is None else {"buffers": _numbers(buffers)}
