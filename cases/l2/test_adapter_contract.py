@@ -293,12 +293,12 @@ def signalled(judge: Judge, adapter: AdapterCalls, operation: str) -> None:
     adapter.consume(operation)
 
 
-def collected(adapter: AdapterCalls, count: int) -> list[int | None]:
+def collected(adapter: AdapterCalls, count: int) -> list[int]:
     """Numbers of completed stores as the server sees them, until there are so many or none comes any more."""
-    popped: list[int | None] = []
+    popped: list[int] = []
     while len(popped) < count and adapter.ready("store", SOON).ready:
         adapter.consume("store")
-        popped += [one.id for one in adapter.pop_stores()]
+        popped += [-1 if one.id is None else one.id for one in adapter.pop_stores()]
     return popped
 
 

@@ -25,6 +25,7 @@ NEEDS: Final = {
     "folder": "its parameters do not name a folder by {dir}",
     "listeners": "the release has no listeners",
     "listing": "it does not list its keys",
+    "survives-power": 'it does not say that its objects survive a loss of power (lmconform_durability = "power")',
     "backend": "its parameters do not name a backend by {backend}",
 }
 """Why a plugin lacks what a case needs."""

@@ -70,7 +70,7 @@ class Nursery:
         ours, theirs = socket.socketpair()
         about = {"module": spec.module, "name": spec.class_name, "options": dict(spec.options)}
         command = [spec.python, str(HOST), "--nursery", str(theirs.fileno()), json.dumps(about)]
-        with theirs, open(os.devnull, "wb") as nowhere:
+        with theirs, Path(os.devnull).open("wb") as nowhere:
             self._popen, self._leash = leash.start(
                 command,
                 spec.environment,

@@ -19,7 +19,7 @@ import time
 import weakref
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import IO, Any, Final
+from typing import IO, Any, Final, Literal, cast, get_args
 
 from fixturegen import leash
 from harness.client import AdapterFault, Budget, ClientCrash, ClientFailure, ClientHang, ClientUnavailable
@@ -37,6 +37,7 @@ from harness.l2.answers import (
     Stored,
     Submitted,
 )
+from harness.l2.calls.watcher import Watcher
 from harness.l2.host import frames
 from harness.l2.nurseries import Adopted, nursery_of
 from harness.l2.spec import Kind, PluginSpec
@@ -45,6 +46,9 @@ from harness.supervise import STDERR_LIMIT, exit_text
 HOST: Final = Path(__file__).resolve().parent / "host"
 GRACE: Final = 5.0
 """Seconds that the host gets to say that the plugin did not end something in time, before it counts as hung itself."""
+Durability = Literal["none", "process", "power"]
+DURABILITIES: Final[tuple[Durability, ...]] = get_args(Durability)
+"""What stored objects survive: nothing, the end of the process, or a loss of power."""
 _PIPE: Final = 1 << 20
 _PIECE: Final = 1 << 20
 _POLL: Final = 0.05
@@ -66,9 +70,20 @@ class HostFault(Exception):
 
 
 class HostProcess:
-    """A process that can hold instances of one plugin."""
+    """A process that can hold instances of one plugin; a watcher sees its calls of the file system before they happen.
 
-    def __init__(self, spec: PluginSpec, budget: Budget, *, environment: Mapping[str, str] | None = None) -> None:
+    Raises:
+        CannotWatch: it cannot be watched here.
+    """
+
+    def __init__(
+        self,
+        spec: PluginSpec,
+        budget: Budget,
+        *,
+        environment: Mapping[str, str] | None = None,
+        watcher: Watcher | None = None,
+    ) -> None:
         self.spec = spec
         self.budget = budget
         self._status: int | None = None
@@ -81,8 +96,11 @@ class HostProcess:
                 fcntl.fcntl(descriptor, fcntl.F_SETPIPE_SZ, _PIPE)
             os.set_blocking(descriptor, False)
         self._in, self._out = ours_in, ours_out
+        variables = environment or spec.environment
+        if watcher is not None:
+            variables = {**(os.environ if variables is None else variables), **watcher.environment}
         try:
-            self._popen, self._leash = self._start(theirs_in, theirs_out, environment or spec.environment)
+            self._popen, self._leash = self._start(theirs_in, theirs_out, variables, watcher)
         except (OSError, ClientUnavailable) as error:
             os.close(ours_in)
             os.close(ours_out)
@@ -94,12 +112,14 @@ class HostProcess:
         self._last_resort = weakref.finalize(self, _give_up, self._leash, ours_in, ours_out)
         self._selector = selectors.DefaultSelector()
         self._selector.register(self._in, selectors.EVENT_READ)
+        if watcher is not None:
+            self._let_watch(watcher)
         self.about = self._load_class()
 
     def _start(
-        self, incoming: int, outgoing: int, environment: Mapping[str, str] | None
+        self, incoming: int, outgoing: int, environment: Mapping[str, str] | None, watcher: Watcher | None
     ) -> tuple[subprocess.Popen[bytes] | Adopted, leash.Leash]:
-        nursery = nursery_of(self.spec, self.budget.start)
+        nursery = nursery_of(self.spec, self.budget.start) if watcher is None else None
         if nursery is not None:
             return nursery.make(incoming, outgoing, self._stderr)
         return leash.start(
@@ -108,7 +128,7 @@ class HostProcess:
             stdin=subprocess.DEVNULL,
             stdout=self._stderr,
             stderr=self._stderr,
-            pass_fds=(incoming, outgoing),
+            pass_fds=(incoming, outgoing, *(watcher.descriptors if watcher is not None else ())),
         )
 
     @property
@@ -195,6 +215,13 @@ class HostProcess:
         """The same, and forget what it wrote."""
         self.end()
         self._stderr.close()
+
+    def _let_watch(self, watcher: Watcher) -> None:
+        try:
+            watcher.attach()
+        except BaseException:
+            self.discard_quietly()
+            raise
 
     def _load_class(self) -> Mapping[str, Any]:
         spec = self.spec
@@ -319,6 +346,8 @@ class Plugin:
         answer = self._ask("open", {"params": params}, deadline=process.budget.start)
         self.offers: Sequence[str] = tuple(answer["offers"])
         """What it has of ``delete``, ``usage``, ``statistics`` and ``corrupt``."""
+        self.durability = _durability(answer["durability"], process.spec)
+        """What objects survive whose store has completed."""
         self.lacks: Sequence[str] = tuple(answer["lacks"])
         """Methods that its kind demands and that it does not have."""
 
@@ -610,6 +639,19 @@ _unwatched: Final = Watch()
 def describe(process: HostProcess, plugin: Plugin) -> Description:
     """What the class and an instance of it show."""
     return Description(process.about.get("version", ""), process.about.get("python", ""), plugin.offers)
+
+
+def _durability(said: Any, spec: PluginSpec) -> Durability:
+    """What a plugin says; one that says nothing is taken to keep objects where it stores outside of its process.
+
+    Raises:
+        PluginRaised: it is none of the three words.
+    """
+    if said is None:
+        return "process" if spec.names_folder or spec.names_backend else "none"
+    if said not in DURABILITIES:
+        raise PluginRaised(f"lmconform_durability is {said!r}; it must be one of {', '.join(DURABILITIES)}")
+    return cast("Durability", said)
 
 
 def _numbers(buffers: Sequence[Buffer]) -> list[int]:

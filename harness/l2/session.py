@@ -185,6 +185,8 @@ class PluginSession(Watch):
                 has.append("folder")
             if self._place is not None and self.spec.names_backend:
                 has.append("backend")
+            if plugin.durability == "power":
+                has.append("survives-power")
         except PluginRaised as failure:
             raise ClientUnavailable(f"plugin {self.spec.text}: {failure}", stderr=failure.stderr) from None
         finally:

@@ -1,7 +1,7 @@
 """A process that has imported lmcache once, and makes a new process of itself whenever a plugin is to be opened.
 
-lmcache with torch takes seconds to import. What is made here is a child of whoever asked (its parent ends at once, and the harness
-takes orphans in), leads a session of its own, and serves the pipes that came with the request.
+lmcache with torch takes seconds to import. What is made here leads a session of its own and serves the pipes that came with the
+request; its parent ends at once, so that it becomes a child of the harness, which takes orphans in.
 """
 
 from __future__ import annotations

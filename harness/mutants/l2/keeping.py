@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Final
 
 from harness.mutants.l2.folders import OverFolder
-from harness.mutants.mutant import l2_mutant
+from harness.mutants.marks import l2_mutant
 from harness.reference.l2.folder import MANIFEST, ObjectFolder, fragment_name, place_of
 from harness.reference.l2.leases import Leased
 from harness.reference.l2.manifest import Damaged, Manifest, check, spans

@@ -6,7 +6,7 @@ import unicodedata
 from dataclasses import astuple, replace
 
 from harness.mutants.l2.key_parts import KeyParts, NamedOtherwise
-from harness.mutants.mutant import l2_mutant
+from harness.mutants.marks import l2_mutant
 from harness.reference.l2 import ReferencePlugin
 from harness.reference.l2.batches import Batch
 from harness.reference.l2.outcomes import Outcome
