@@ -1,10 +1,12 @@
 """Processes of plugins that need lmcache, made by one that has imported it already: milliseconds in place of seconds.
 
-See ``harness/l2/host/nursery.py``. There is one nursery for each plugin and release; they end with this process at the latest.
+See ``harness/l2/host/nursery.py``. There is one nursery for each release and adapter of lmcache, and one for all other plugins;
+they end with this process at the latest.
 """
 
 from __future__ import annotations
 
+import atexit
 import contextlib
 import ctypes
 import json
@@ -18,10 +20,13 @@ from typing import IO, Any, Final
 
 from fixturegen import leash
 from harness.client import ClientUnavailable
+from harness.l2.host.adapter import BUILTIN
 from harness.l2.host.nursery import PID, READY
 from harness.l2.spec import PluginSpec
 
 HOST: Final = Path(__file__).resolve().parent / "host"
+KEPT: Final = 2
+"""Nurseries that are there at a time; each holds lmcache and torch in memory."""
 _SUBREAPER: Final = 36
 """PR_SET_CHILD_SUBREAPER of prctl: orphans below this process become its children."""
 _STEP: Final = 0.005
@@ -121,12 +126,16 @@ def nursery_of(spec: PluginSpec, deadline: float) -> Nursery | None:
     if not spec.real:
         return None
     path = (spec.environment or {}).get("PYTHONPATH")  # it leads to the release
-    key = json.dumps([spec.python, path, spec.module, spec.class_name, dict(spec.options)], sort_keys=True)
-    if key not in _nurseries:
-        _nurseries[key] = Nursery(spec, deadline)
-    return _nurseries[key]
+    adapter = spec.class_name if spec.module == BUILTIN else None
+    key = json.dumps([spec.python, path, adapter, dict(spec.options)], sort_keys=True)
+    found = _nurseries.pop(key, None) or Nursery(spec, deadline)
+    while len(_nurseries) >= KEPT:
+        _nurseries.pop(next(iter(_nurseries))).end()
+    _nurseries[key] = found
+    return found
 
 
+@atexit.register
 def end_nurseries() -> None:
     """End all of them."""
     while _nurseries:

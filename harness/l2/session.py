@@ -14,7 +14,6 @@ from fixturegen import leash
 from harness.client import Budget, ClientFailure, ClientUnavailable, Description
 from harness.judged import SubjectOptions
 from harness.l2.backend import Backend, BackendPlace, parse_backend
-from harness.l2.nurseries import end_nurseries
 from harness.l2.pinned import at_release
 from harness.l2.plugin_process import HostProcess, Plugin, PluginRaised, Watch
 from harness.l2.spec import PluginSpec, parse_plugin
@@ -92,6 +91,15 @@ class PluginSession(Watch):
         """Open plugins as they are in a release of lmcache from now on."""
         self.release = release
 
+    @property
+    def resolved(self) -> PluginSpec:
+        """The plugin as it is opened in the release of the case.
+
+        Raises:
+            ClientUnavailable: the environment of that release cannot be made.
+        """
+        return at_release(self.spec, self.release)
+
     def require(self, operations: Iterable[str]) -> None:
         """Find out before a case begins whether the plugin may still be asked.
 
@@ -154,7 +162,6 @@ class PluginSession(Watch):
         if self._backend is not None:
             self._backend.stop()
             self._backend = None
-        end_nurseries()
         leash.remove_directory(self._folders)
 
     @contextlib.contextmanager
