@@ -9,9 +9,13 @@ import pytest
 
 from harness.case import Cell, spec_of
 from harness.failure import UnsupportedByClient
+from harness.judge import Judge
 from harness.l2.adapter_calls import AdapterCalls
 from harness.l2.keys import L2Keys
 from harness.l2.plugin_process import Plugin
+from harness.l2.served.engine import Engine
+from harness.l2.served.server import ServedPlugin
+from harness.l2.served.servers import PluginRefused
 from harness.l2.session import PluginSession
 from harness.plugin import matrix_of
 
@@ -58,6 +62,26 @@ def plugin(plugins: PluginSession) -> Plugin:
 def adapter(plugin: Plugin) -> AdapterCalls:
     """The same, for cases about the calls of kind ``plugin``."""
     return AdapterCalls(plugin)
+
+
+def served(request: pytest.FixtureRequest, cell: Cell, judge: Judge, plugins: PluginSession) -> ServedPlugin:
+    """A real server of the release that has the plugin, and nothing to do; the cases of a release share it."""
+    try:
+        return plugins.servers(matrix_of(request.config).live_mp.runtime).get(cell.release)
+    except PluginRefused as refused:
+        judge.fail(
+            f"a server of lmcache {cell.release} does not start with the plugin; it does without",
+            cite="PLUG-HOST-001",
+            client_answered=str(refused),
+            conformant_answer="a server that answers NOOP",
+        )
+
+
+@pytest.fixture
+def engine(served: ServedPlugin) -> Iterator[Engine]:
+    """What stores and loads there: a model of its own, over a connection of its own."""
+    with served.engine() as engine:
+        yield engine
 
 
 @pytest.fixture
