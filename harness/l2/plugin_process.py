@@ -86,6 +86,7 @@ class HostProcess:
     ) -> None:
         self.spec = spec
         self.budget = budget
+        self.grace = GRACE
         self._status: int | None = None
         self._stderr: IO[bytes] = tempfile.TemporaryFile()  # noqa: SIM115  # lives as long as the process
         self._marked = 0
@@ -168,7 +169,7 @@ class HostProcess:
         """
         if self._status is not None:
             raise ClientCrash(f"{op}: the plugin's process is gone ({exit_text(self._status)})", stderr=self.stderr)
-        until = time.monotonic() + deadline + GRACE
+        until = time.monotonic() + deadline + self.grace
         try:
             self._write((frames.head({"op": op, "args": dict(args)}, blobs), *blobs), until)
             members, given = self._read(until)
@@ -176,7 +177,7 @@ class HostProcess:
             self._tell_where_it_stands()
             self.kill()
             raise ClientHang(
-                f"{op}: the plugin's process gave no answer within {deadline + GRACE:g} s and was killed\n"
+                f"{op}: the plugin's process gave no answer within {deadline + self.grace:g} s and was killed\n"
                 "  where its threads stood is on standard error",
                 stderr=self.stderr,
             ) from None
