@@ -272,4 +272,3 @@ class SecondStoreReplaces(OverFolder):
         def store(self, key: str, source: Leased, _until: float = 0.0) -> Outcome:
             self._take_away(place_of(self._root, key))
             return super().store(key, source)
-
