@@ -64,6 +64,7 @@ def adapter(plugin: Plugin) -> AdapterCalls:
     return AdapterCalls(plugin)
 
 
+@pytest.fixture
 def served(request: pytest.FixtureRequest, cell: Cell, judge: Judge, plugins: PluginSession) -> ServedPlugin:
     """A real server of the release that has the plugin, and nothing to do; the cases of a release share it."""
     try:
