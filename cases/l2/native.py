@@ -18,6 +18,9 @@ QUIET: Final = 0.2
 SOON: Final = 10.0
 """Seconds within which what was begun must be complete."""
 
+LONG: Final = 30.0
+"""The same for what is a lot of work, on a machine that has other work."""
+
 contract = partial(case, targets=("alone",), judges="plugin", releases=FIRST, once_for="contract")
 native = partial(contract, needs=("native_plugin",))
 """Makes a case of a function that needs a native plugin and nothing more."""
@@ -30,13 +33,13 @@ def objects(keys: Sequence[str], size: int) -> list[tuple[str, bytes]]:
 
 def stored(judge: Judge, plugin: Plugin, batch: Sequence[tuple[str, bytes]], **more: str) -> None:
     """Store a batch, which must succeed."""
-    verdict = plugin.store(batch)
+    verdict = plugin.store(batch, timeout=LONG)
     judge.holds(verdict.ok, f"a store of {len(batch)} objects was refused: {verdict.error or 'no reason given'}", **more)
 
 
 def completed(judge: Judge, plugin: Plugin, submitted: Submitted, what: str) -> Completion:
     """The completion of a submit, which the server must be able to read."""
-    (completion,) = plugin.wait([submitted], timeout=SOON)
+    (completion,) = plugin.wait([submitted], timeout=LONG)
     readable(judge, completion, what)
     return completion
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Final
 
 from harness.judge import Judge
-from harness.l2.answers import Loaded, Stored
+from harness.l2.answers import Stored
 from harness.l2.plugin_process import Plugin
 
 KIB: Final = 2**10
@@ -33,13 +33,8 @@ def store(plugin: Plugin, judge: Judge, objects: Objects, *, cite: str | None = 
     return stored
 
 
-def load(plugin: Plugin, keys: Sequence[str], sizes: Sequence[int] | int) -> Loaded:
-    """Load a batch into buffers of some sizes."""
-    return plugin.load(keys, sizes)
-
-
 def holds(
-    plugin: Plugin, judge: Judge, objects: Objects, *, because: str, absent: Objects | None = None, cite: str | None = None
+    plugin: Plugin, judge: Judge, objects: Objects, *, when: str, absent: Objects | None = None, cite: str | None = None
 ) -> None:
     """A load in one batch finds all of some objects, with their bytes, and none of the absent ones.
 
@@ -48,23 +43,23 @@ def holds(
     missing = absent or {}
     keys = mixed([*objects], [*missing])
     sizes = [len(objects[key] if key in objects else missing[key]) for key in keys]
-    loaded = load(plugin, keys, sizes)
-    judge.same_value([key in objects for key in keys], list(loaded.found), what=f"what a load finds {because}", cite=cite)
+    loaded = plugin.load(keys, sizes)
+    judge.same_value([key in objects for key in keys], list(loaded.found), what=f"what a load finds {when}", cite=cite)
     for place, key in enumerate(keys):
         if key in objects:
             judge.same_bytes(
                 objects[key],
                 loaded.data[place] or b"",
-                what=f"object {place + 1} of {len(keys)} in one load, {because}",
+                what=f"object {place + 1} of {len(keys)} in one load, {when}",
                 cite=cite,
             )
 
 
 def looks(
-    plugin: Plugin, judge: Judge, keys: Sequence[str], expected: Sequence[bool], *, because: str, cite: str | None = None
+    plugin: Plugin, judge: Judge, keys: Sequence[str], expected: Sequence[bool], *, when: str, cite: str | None = None
 ) -> None:
     """A lookup says exactly which of some keys are there."""
-    judge.same_value(list(expected), plugin.lookup(keys), what=f"what a lookup finds {because}", cite=cite)
+    judge.same_value(list(expected), plugin.lookup(keys), what=f"what a lookup finds {when}", cite=cite)
 
 
 def mixed(first: Sequence[str], second: Sequence[str]) -> list[str]:

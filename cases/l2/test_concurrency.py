@@ -20,7 +20,7 @@ ENOUGH = 8
 MOST = 192
 
 
-@case("PLUG-SEM-015", targets=ALONE, judges="plugin", needs=("native_plugin",), once_for="contract")
+@case("PLUG-SEM-014", targets=ALONE, judges="plugin", needs=("native_plugin",), once_for="contract")
 def test_batches_of_threads(plugin: Plugin, l2_keys: L2Keys, judge: Judge) -> None:
     """Stores, loads and lookups that four threads submit at once are each answered for their own keys, with their own bytes."""
     there = [
@@ -43,9 +43,7 @@ def test_batches_of_threads(plugin: Plugin, l2_keys: L2Keys, judge: Judge) -> No
         ]
     answers = plugin.together(steps)
     submitted = [one for name in steps for one in submits(judge, answers[name])]
-    judge.holds(
-        len({one.id for one in submitted}) == len(submitted), "two batches under way have the same number", cite="PLUG-NAT-007"
-    )
+    judge.holds(len({one.id for one in submitted}) == len(submitted), "two batches have the same number", cite="PLUG-NAT-007")
     completions = iter(plugin.wait(submitted))
     numbers = [number for thread in range(THREADS) for number in range(thread, THREADS * BATCHES, THREADS)]
     for number in numbers:
@@ -56,10 +54,10 @@ def test_batches_of_threads(plugin: Plugin, l2_keys: L2Keys, judge: Judge) -> No
         for data, expected in zip(plugin.read(targets[number]), there[number].values(), strict=False):
             judge.same_bytes(expected, data, what="an object that one load among many brought")
     for objects in new:
-        holds(plugin, judge, objects, because="after many batches at once")
+        holds(plugin, judge, objects, when="after many batches at once")
 
 
-@case("PLUG-SEM-016", targets=ALONE, judges="plugin", needs=("native_plugin",), once_for="contract")
+@case("PLUG-SEM-015", targets=ALONE, judges="plugin", needs=("native_plugin",), once_for="contract")
 def test_loads_before_stores(plugin: Plugin, l2_keys: L2Keys, judge: Judge) -> None:
     """A load that is submitted while many stores wait is complete before most of them."""
     wanted = l2_keys.one()
@@ -96,9 +94,7 @@ def behind(plugin: Plugin, judge: Judge, l2_keys: L2Keys, objects: Mapping[str, 
     (loading,) = submits(judge, [answers[-1]])
     later = plugin.collect(count + 1 - len(drained))
     order = [one.id for one in later if one.ok or one.id == loading.id]
-    judge.holds(
-        loading.id in order, "a load that was submitted behind many stores is not complete, though they are", cite="PLUG-NAT-009"
-    )
+    judge.holds(loading.id in order, "a load behind many stores never ends", cite="PLUG-NAT-009")
     place = order.index(loading.id)
     (completion,) = [one for one in later if one.id == loading.id]
     right = results(completion) == [True] and plugin.read(target) == [data]

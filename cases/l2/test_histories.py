@@ -67,14 +67,14 @@ def machine_of(plugin: Plugin, judge: Judge) -> Callable[[list[str], int], RuleB
             chosen = self.chosen(batch)
             present = {key: data for key, data in chosen.items() if key in self.held}
             absent = {key: data for key, data in chosen.items() if key not in self.held}
-            holds(plugin, judge, present, absent=absent, because="in the middle of a history", cite="PLUG-SEM-004")
+            holds(plugin, judge, present, absent=absent, when="in the middle of a history", cite="PLUG-SEM-004")
 
         @rule(batch=BATCHES)
         def look(self, batch: list[int]) -> None:
             """Look some up."""
             chosen = [*self.chosen(batch)]
             expected = [key in self.held for key in chosen]
-            looks(plugin, judge, chosen, expected, because="in the middle of a history", cite="PLUG-SEM-005")
+            looks(plugin, judge, chosen, expected, when="in the middle of a history", cite="PLUG-SEM-005")
 
         @precondition(lambda _: plugin.has_delete)
         @rule(batch=BATCHES)

@@ -14,7 +14,9 @@ SIZE = 300
 MODEL = "lmconform/l2-identity"
 HASH = secrets.token_bytes(30)
 """The same in all keys of a case that do not differ in it, and different in every run."""
-DEEP = "/srv/" + "a-rather-long-name-of-a-folder/" * 9
+NOWHERE = "/no-such-folder-of-lmconform"
+"""A plugin that takes a model name for a path must not spoil anything by it."""
+DEEP = NOWHERE + "/a-rather-long-name-of-a-folder" * 9 + "/"
 
 
 def models(*names: str) -> list[L2Key]:
@@ -22,6 +24,7 @@ def models(*names: str) -> list[L2Key]:
     return [L2Key(name, HASH, 1, 1, "salt") for name in names]
 
 
+SIGNS = ("/", "_", "-", "--", "-SEP-", "%2F", "%", ".", "\\", ":", " ", "//", "")
 KINDS: dict[str, Sequence[L2Key]] = {
     "model": models(MODEL, f"{MODEL}x", MODEL[:-1], MODEL.replace("i", "j"), f"x{MODEL}"),
     "letters": models(MODEL, MODEL.upper(), MODEL.title(), MODEL.replace("l2", "L2")),
@@ -29,7 +32,7 @@ KINDS: dict[str, Sequence[L2Key]] = {
         *(f"lmconform{sign}l2" for sign in ("/", "_", "-", "--", "-SEP-", "%2F", "%", ".", "\\", ":", " ", "//", ""))
     ),
     "paths": models(
-        "/model", "../model", "./model", "model", "model/", "model/..", "..", ".", "~/model", "model.", " model", "model "
+        f"{NOWHERE}/model", "model", "./model", "model/", "model/.", ".", "~", "model.", " model", "model ", "model/model"
     ),
     "scripts": models("modèle", "modele", "mode\u0300le", "模型", "модель", "model\u200b"),
     "long": models(DEEP + "1", DEEP + "2", "1" + DEEP, DEEP, DEEP * 3 + "1", DEEP * 3 + "2"),
@@ -58,16 +61,14 @@ def kinds(release: Release) -> list[Variant]:
 
 
 @case("PLUG-SEM-008", "PLUG-SEM-009", targets=ALONE, judges="plugin", variants=kinds, once_for="contract")
-def test_keys(plugin: Plugin, l2_keys: L2Keys, judge: Judge, variant: Sequence[L2Key]) -> None:
+def test_keys(plugin: Plugin, l2_keys: L2Keys, judge: Judge, vector: Sequence[L2Key]) -> None:
     """Of keys that differ in one part each has its own object: what is stored under one is never found under another."""
-    texts = [key.text(l2_keys.release) for key in variant]
+    texts = [key.text(l2_keys.release) for key in vector]
     held: dict[str, bytes] = {}
     refused: dict[str, str] = {}
     for place, text in enumerate(texts):
         later = texts[place:]
-        looks(
-            plugin, judge, later, [False] * len(later), because=f"when only {place} other keys were stored", cite="PLUG-SEM-008"
-        )
+        looks(plugin, judge, later, [False] * len(later), when=f"when {place} others were stored", cite="PLUG-SEM-008")
         data = content(text, SIZE)
         stored = plugin.store([(text, data)])
         if stored.ok:
@@ -79,7 +80,7 @@ def test_keys(plugin: Plugin, l2_keys: L2Keys, judge: Judge, variant: Sequence[L
         judge,
         held,
         absent=dict.fromkeys(refused, bytes(SIZE)),
-        because="when every key has an object of its own",
+        when="when every key has an object of its own",
         cite="PLUG-SEM-008",
     )
     if refused:

@@ -3,7 +3,7 @@
 import time
 from collections import Counter
 
-from cases.l2.native import SOON, contract, native, objects, stored
+from cases.l2.native import LONG, SOON, contract, native, objects, stored
 from harness.judge import Judge
 from harness.l2.answers import Resources
 from harness.l2.keys import L2Keys
@@ -54,7 +54,7 @@ def test_nothing_read_after_close(judge: Judge, plugin: Plugin, l2_keys: L2Keys)
     _watch(plugin)
     again = plugin.reopen()
     for batch in batches:
-        loaded = again.load([key for key, _ in batch], SIZE)
+        loaded = again.load([key for key, _ in batch], SIZE, timeout=LONG)
         for (_, data), came in zip(batch, loaded.data, strict=True):
             judge.holds(
                 came is None or came == data, "an object was stored from memory that was given back when the plugin was closed"

@@ -2,7 +2,7 @@
 
 from collections import Counter
 
-from cases.l2.native import SOON, native, objects, stored
+from cases.l2.native import LONG, native, objects, stored
 from harness.judge import Judge
 from harness.l2.keys import L2Keys
 from harness.l2.plugin_process import Plugin
@@ -24,7 +24,7 @@ def test_threads_of_the_server(judge: Judge, plugin: Plugin, l2_keys: L2Keys) ->
         "loads": [plugin.step("submit_load", keys=keys, buffers=memory) for memory in targets],
         "looks": [plugin.step("submit_lookup", times=EACH, keys=[*missing, *keys])],
     }
-    answers = plugin.together({**threads, "drains": [plugin.step("collect", count=3 * EACH, timeout=SOON)]}, timeout=SOON + 5)
+    answers = plugin.together({**threads, "drains": [plugin.step("collect", count=3 * EACH, timeout=LONG)]}, timeout=LONG + 5)
     for name, given in answers.items():
         failed = [one["text"] for one in given if "failed" in one]
         judge.holds(not failed, f"the thread that {name} failed: {' '.join(failed)}")

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from cases.l2.objects import MIB, content, holds, load, store
+from cases.l2.objects import MIB, content, holds, store
 from harness.case import ALONE, case
 from harness.failure import UnsupportedByClient
 from harness.judge import Judge
@@ -21,10 +21,10 @@ def test_again(plugin: Plugin, l2_keys: L2Keys, judge: Judge) -> None:
     store(plugin, judge, objects, cite="PLUG-SEM-002")
     for _ in range(ROUNDS):
         store(plugin, judge, objects, cite="PLUG-SEM-002")
-        holds(plugin, judge, objects, because="after it was stored again")
+        holds(plugin, judge, objects, when="after it was stored again")
     more = {key: content(key, 900) for key in l2_keys.some(2)}
     store(plugin, judge, {**objects, **more}, cite="PLUG-SEM-002")
-    holds(plugin, judge, {**objects, **more}, because="after a batch of which some were there", cite="PLUG-SEM-002")
+    holds(plugin, judge, {**objects, **more}, when="after a batch of which some were there", cite="PLUG-SEM-002")
 
 
 @case("PLUG-SEM-010", targets=ALONE, judges="plugin", once_for="contract")
@@ -38,7 +38,7 @@ def test_other_bytes(plugin: Plugin, l2_keys: L2Keys, judge: Judge) -> None:
         found = one_of(plugin, judge, key, values[: number + 1], must=ok or number > 0)
         if found is not None:
             judge.same_bytes(found, one_of(plugin, judge, key, values, must=True) or b"", what="the object in a second load")
-    holds(plugin, judge, {neighbour: content(neighbour, SIZE)}, because="after another key was stored anew")
+    holds(plugin, judge, {neighbour: content(neighbour, SIZE)}, when="after another key was stored anew")
 
 
 @case("PLUG-SEM-010", targets=ALONE, judges="plugin", once_for="contract")
@@ -65,9 +65,9 @@ def test_at_once(plugin: Plugin, l2_keys: L2Keys, judge: Judge) -> None:
         for source, target in zip(sources, targets, strict=True):
             submitted += [plugin.submit_store([key], [source]), plugin.submit_load([key], [target])]
         ended = plugin.wait(submitted)
-        for target, completion in zip(plugin.read(targets), ended[1::2], strict=True):
+        for found, completion in zip(plugin.read(targets), ended[1::2], strict=True):
             if completion.results and completion.results[0]:
-                whole(judge, target, values, "a load beside the stores")
+                whole(judge, found, values, "a load beside the stores")
         judge.holds(
             ended[0].ok or any(one.ok for one in ended[::2]), "of several stores of one key none succeeds", cite="PLUG-SEM-002"
         )
@@ -95,7 +95,7 @@ def test_not_written_twice(plugin: Plugin, l2_keys: L2Keys, judge: Judge) -> Non
 
 
 def written(plugin: Plugin) -> int:
-    """Bytes that the plugin's process has written until now, as the system counts them; what it sent to sockets is not among them."""
+    """Bytes that the plugin's process has written until now, as the system counts them: not those that it sent to sockets."""
     try:
         lines = Path(f"/proc/{plugin.pid}/io").read_text(encoding="ascii").splitlines()
     except OSError as error:
@@ -105,7 +105,7 @@ def written(plugin: Plugin) -> int:
 
 def one_of(plugin: Plugin, judge: Judge, key: str, values: list[bytes], *, must: bool) -> bytes | None:
     """What a load of a key brings, which is one of some values of the same size; None for a miss, where that is allowed."""
-    loaded = load(plugin, [key], len(values[0]))
+    loaded = plugin.load([key], len(values[0]))
     found = loaded.data[0]
     if found is None:
         judge.holds(not must, "a key that was stored, and stored again, cannot be loaded any more", cite="PLUG-SEM-002")

@@ -9,8 +9,12 @@ import pytest
 
 from harness.case import Cell, spec_of
 from harness.failure import UnsupportedByClient
+from harness.judge import Judge
 from harness.l2.keys import L2Keys
 from harness.l2.plugin_process import Plugin
+from harness.l2.served.engine import Engine
+from harness.l2.served.server import ServedPlugin
+from harness.l2.served.servers import PluginRefused
 from harness.l2.session import PluginSession
 from harness.plugin import matrix_of
 
@@ -22,6 +26,7 @@ NEEDS: Final = {
     "statistics": "it tells nothing of itself: it has neither statistics() nor report_status()",
     "corrupt": "stored bytes cannot be damaged: it has no lmconform_corrupt",
     "folder": "its parameters do not name a folder by {dir}",
+    "survives-power": 'it does not say that its objects survive a loss of power (lmconform_durability = "power")',
     "backend": "its parameters do not name a backend by {backend}",
 }
 """Why a plugin lacks what a case needs."""
@@ -48,6 +53,27 @@ def plugins(request: pytest.FixtureRequest, cell: Cell) -> Iterator[PluginSessio
 def plugin(plugins: PluginSession) -> Plugin:
     """The plugin under test, opened in a process and a folder of its own."""
     return plugins.open()
+
+
+@pytest.fixture
+def served(request: pytest.FixtureRequest, cell: Cell, judge: Judge, plugins: PluginSession) -> ServedPlugin:
+    """A real server of the release that has the plugin, and nothing to do; the cases of a release share it."""
+    try:
+        return plugins.servers(matrix_of(request.config).live_mp.runtime).get(cell.release)
+    except PluginRefused as refused:
+        judge.fail(
+            f"a server of lmcache {cell.release} does not start with the plugin; it does without",
+            cite="PLUG-HOST-001",
+            client_answered=str(refused),
+            conformant_answer="a server that answers NOOP",
+        )
+
+
+@pytest.fixture
+def engine(served: ServedPlugin) -> Iterator[Engine]:
+    """What stores and loads there: a model of its own, over a connection of its own."""
+    with served.engine() as engine:
+        yield engine
 
 
 @pytest.fixture

@@ -19,7 +19,7 @@ import time
 import weakref
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import IO, Any, Final
+from typing import IO, Any, Final, Literal, cast, get_args
 
 from fixturegen import leash
 from harness.client import AdapterFault, Budget, ClientCrash, ClientFailure, ClientHang, ClientUnavailable
@@ -37,6 +37,7 @@ from harness.l2.answers import (
     Stored,
     Submitted,
 )
+from harness.l2.calls.watcher import Watcher
 from harness.l2.host import frames
 from harness.l2.spec import Kind, PluginSpec
 from harness.supervise import STDERR_LIMIT, exit_text
@@ -44,6 +45,9 @@ from harness.supervise import STDERR_LIMIT, exit_text
 HOST: Final = Path(__file__).resolve().parent / "host"
 GRACE: Final = 5.0
 """Seconds that the host gets to say that the plugin did not end something in time, before it counts as hung itself."""
+Durability = Literal["none", "process", "power"]
+DURABILITIES: Final[tuple[Durability, ...]] = get_args(Durability)
+"""What stored objects survive: nothing, the end of the process, or a loss of power."""
 _PIPE: Final = 1 << 20
 _PIECE: Final = 1 << 20
 _POLL: Final = 0.05
@@ -65,9 +69,20 @@ class HostFault(Exception):
 
 
 class HostProcess:
-    """A process that can hold instances of one plugin."""
+    """A process that can hold instances of one plugin; a watcher sees its calls of the file system before they happen.
 
-    def __init__(self, spec: PluginSpec, budget: Budget, *, environment: Mapping[str, str] | None = None) -> None:
+    Raises:
+        CannotWatch: it cannot be watched here.
+    """
+
+    def __init__(
+        self,
+        spec: PluginSpec,
+        budget: Budget,
+        *,
+        environment: Mapping[str, str] | None = None,
+        watcher: Watcher | None = None,
+    ) -> None:
         self.spec = spec
         self.budget = budget
         self._status: int | None = None
@@ -81,6 +96,8 @@ class HostProcess:
             os.set_blocking(descriptor, False)
         self._in, self._out = ours_in, ours_out
         command = [spec.python, str(HOST), str(theirs_in), str(theirs_out)]
+        if watcher is not None:
+            environment = {**(os.environ if environment is None else environment), **watcher.environment}
         try:
             self._popen, self._leash = leash.start(
                 command,
@@ -88,7 +105,7 @@ class HostProcess:
                 stdin=subprocess.DEVNULL,
                 stdout=self._stderr,
                 stderr=self._stderr,
-                pass_fds=(theirs_in, theirs_out),
+                pass_fds=(theirs_in, theirs_out, *(watcher.descriptors if watcher is not None else ())),
             )
         except OSError as error:
             os.close(ours_in)
@@ -101,6 +118,8 @@ class HostProcess:
         self._last_resort = weakref.finalize(self, _give_up, self._leash, ours_in, ours_out)
         self._selector = selectors.DefaultSelector()
         self._selector.register(self._in, selectors.EVENT_READ)
+        if watcher is not None:
+            self._let_watch(watcher)
         self.about = self._load_class()
 
     @property
@@ -187,6 +206,13 @@ class HostProcess:
         """The same, and forget what it wrote."""
         self.end()
         self._stderr.close()
+
+    def _let_watch(self, watcher: Watcher) -> None:
+        try:
+            watcher.attach()
+        except BaseException:
+            self.discard_quietly()
+            raise
 
     def _load_class(self) -> Mapping[str, Any]:
         spec = self.spec
@@ -311,6 +337,8 @@ class Plugin:
         answer = self._ask("open", {"params": params}, deadline=process.budget.start)
         self.offers: Sequence[str] = tuple(answer["offers"])
         """What it has of ``delete``, ``usage``, ``statistics`` and ``corrupt``."""
+        self.durability = _durability(answer["durability"], process.spec)
+        """What objects survive whose store has completed."""
         self.lacks: Sequence[str] = tuple(answer["lacks"])
         """Methods that its kind demands and that it does not have."""
 
@@ -348,14 +376,14 @@ class Plugin:
 
     def store(self, objects: Sequence[tuple[str, bytes]], *, timeout: float | None = None) -> Stored:
         """Store a batch of objects, and wait for its verdict."""
-        limit = self._limit(timeout)
+        limit = self.limit(timeout)
         args = {"keys": [key for key, _ in objects], "timeout": limit}
         answer = self._ask("store", args, [data for _, data in objects], deadline=limit)
         return Stored(answer["ok"], answer["error"], answer["seconds"], tuple(answer["changed"]), answer["fenced"])
 
     def load(self, keys: Sequence[str], sizes: Sequence[int] | int, *, timeout: float | None = None) -> Loaded:
         """Load a batch of objects into buffers of some sizes, and wait for what comes."""
-        limit = self._limit(timeout)
+        limit = self.limit(timeout)
         each = [sizes] * len(keys) if isinstance(sizes, int) else list(sizes)
         answer, given = self._ask_for_bytes("load", {"keys": list(keys), "sizes": each, "timeout": limit}, deadline=limit)
         data = iter(given)
@@ -376,7 +404,7 @@ class Plugin:
 
     def look(self, keys: Sequence[str], *, timeout: float | None = None) -> Looked:
         """The same with what else was told."""
-        limit = self._limit(timeout)
+        limit = self.limit(timeout)
         answer = self._ask("lookup", {"keys": list(keys), "timeout": limit}, deadline=limit)
         return Looked(answer["ok"], answer["error"], tuple(answer["found"]))
 
@@ -386,7 +414,7 @@ class Plugin:
         Raises:
             PluginLacks: it cannot.
         """
-        limit = self._limit(timeout)
+        limit = self.limit(timeout)
         answer = self._ask("delete", {"keys": list(keys), "timeout": limit}, deadline=limit)
         gone = answer["gone"]
         return Deleted(answer["ok"], answer["error"], None if gone is None else tuple(gone))
@@ -410,7 +438,7 @@ class Plugin:
 
     def close(self, *, timeout: float | None = None) -> float:
         """Call ``close``; the seconds that it took. The process stays, so that what comes afterwards can be seen."""
-        seconds: float = self._ask("close", deadline=self._limit(timeout))["seconds"]
+        seconds: float = self._ask("close", deadline=self.limit(timeout))["seconds"]
         return seconds
 
     def kill(self) -> None:
@@ -514,13 +542,13 @@ class Plugin:
         Raises:
             ClientHang: one of them did not come in time.
         """
-        limit = self._limit(timeout)
+        limit = self.limit(timeout)
         answer = self._ask("wait", {"ids": [one.id for one in submitted], "timeout": limit}, deadline=limit)
         return [Completion.of(members) for members in answer["completions"]]
 
     def collect(self, count: int, *, timeout: float | None = None) -> list[Completion]:
         """Wait and drain until so many completions came, or until the time is over; in the order in which they came."""
-        limit = self._limit(timeout)
+        limit = self.limit(timeout)
         answer = self._ask("collect", {"count": count, "timeout": limit}, deadline=limit)
         return [Completion.of(members) for members in answer["completions"]]
 
@@ -532,7 +560,7 @@ class Plugin:
         A step is a command of the host with its arguments, ``buffers`` as numbers; :meth:`step` makes one. A thread ends at a
         step that fails, which leaves ``{"failed": ..., "text": ...}`` as its last answer.
         """
-        limit = self._limit(timeout)
+        limit = self.limit(timeout)
         plain = {
             name: [{"op": step.op, "args": step.args, "times": step.times} for step in steps] for name, steps in threads.items()
         }
@@ -546,7 +574,12 @@ class Plugin:
         more: dict[str, Any] = {} if buffers is None else {"buffers": _numbers(buffers)}
         return Step(op, {**self._named(op), **args, **more}, times)
 
-    def _limit(self, timeout: float | None) -> float:
+    def command(self, op: str, args: Mapping[str, Any], *, timeout: float | None = None) -> dict[str, Any]:
+        """A command of the other kind; :mod:`harness.l2.adapter_calls` has them all."""
+        return self._ask(op, args, deadline=timeout)
+
+    def limit(self, timeout: float | None) -> float:
+        """A time limit: this one, or that of a call."""
         return self._timeout if timeout is None else timeout
 
     def _ask(
@@ -563,7 +596,7 @@ class Plugin:
         self, op: str, args: Mapping[str, Any], blobs: Sequence[frames.Blob] = (), *, deadline: float | None = None
     ) -> tuple[dict[str, Any], list[bytearray]]:
         with self._watch.asked(op):
-            return self._process.ask(op, {**self._named(op), **args}, blobs, deadline=self._limit(deadline))
+            return self._process.ask(op, {**self._named(op), **args}, blobs, deadline=self.limit(deadline))
 
     def _named(self, op: str) -> dict[str, Any]:
         return {} if op in _OF_THE_PROCESS else {"instance": self._instance}
@@ -593,6 +626,19 @@ _unwatched: Final = Watch()
 def describe(process: HostProcess, plugin: Plugin) -> Description:
     """What the class and an instance of it show."""
     return Description(process.about.get("version", ""), process.about.get("python", ""), plugin.offers)
+
+
+def _durability(said: Any, spec: PluginSpec) -> Durability:
+    """What a plugin says; one that says nothing is taken to keep objects where it stores outside of its process.
+
+    Raises:
+        PluginRaised: it is none of the three words.
+    """
+    if said is None:
+        return "process" if spec.names_folder or spec.names_backend else "none"
+    if said not in DURABILITIES:
+        raise PluginRaised(f"lmconform_durability is {said!r}; it must be one of {', '.join(DURABILITIES)}")
+    return cast("Durability", said)
 
 
 def _numbers(buffers: Sequence[Buffer]) -> list[int]:

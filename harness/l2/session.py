@@ -16,6 +16,7 @@ from harness.judged import SubjectOptions
 from harness.l2.backend import Backend, BackendPlace, parse_backend
 from harness.l2.pinned import at_release
 from harness.l2.plugin_process import HostProcess, Plugin, PluginRaised, Watch
+from harness.l2.served.servers import PluginServers
 from harness.l2.spec import PluginSpec, parse_plugin
 from harness.patience import START, Patience
 from harness.usage import UsageError
@@ -70,6 +71,8 @@ class PluginSession(Watch):
         self._folders.mkdir(mode=0o700)
         self._names = itertools.count(1)
         self._processes: list[HostProcess] = []
+        self._servers: PluginServers | None = None
+        self._serving = False
         self._said = ""
         try:
             self.description = self._describe()
@@ -80,12 +83,14 @@ class PluginSession(Watch):
     @property
     def stderr(self) -> str:
         """The end of what the plugins of this case wrote to standard output and error."""
-        return self._said + "".join(process.stderr for process in self._processes)
+        servers = self._servers.said if self._servers is not None and self._serving else ""
+        return self._said + "".join(process.stderr for process in self._processes) + servers
 
     def mark(self) -> None:
         """Begin a new case: end what is left of the one before."""
         self.end_plugins()
         self._said = ""
+        self._serving = False
 
     def use(self, release: Release) -> None:
         """Open plugins as they are in a release of lmcache from now on."""
@@ -114,6 +119,13 @@ class PluginSession(Watch):
             raise
         self.patience.answered(START)
         return plugin
+
+    def servers(self, runtime: str) -> PluginServers:
+        """Real servers that have the plugin, each started on first use; this case is about one of them."""
+        self._serving = True
+        if self._servers is None:
+            self._servers = PluginServers(self.spec, self.new_folder, self.backend_address, runtime)
+        return self._servers
 
     def new_folder(self) -> Path:
         """An empty folder, removed with the session."""
@@ -150,6 +162,9 @@ class PluginSession(Watch):
     def stop(self) -> None:
         """End everything; never raises."""
         self.end_plugins()
+        if self._servers is not None:
+            self._servers.close()
+            self._servers = None
         if self._backend is not None:
             self._backend.stop()
             self._backend = None
@@ -183,6 +198,8 @@ class PluginSession(Watch):
                 has.append("folder")
             if self._place is not None and self.spec.names_backend:
                 has.append("backend")
+            if plugin.durability == "power":
+                has.append("survives-power")
         except PluginRaised as failure:
             raise ClientUnavailable(f"plugin {self.spec.text}: {failure}", stderr=failure.stderr) from None
         finally:

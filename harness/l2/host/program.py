@@ -15,12 +15,14 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from . import frames
+from . import frames, watched
 from .buffers import BLANK, Buffers
 from .driver import Driver, PluginError, Result, describe, shown
 
 DRIVERS = {"native_plugin": "native:Native", "plugin": "adapter:Adapter"}
 """Where the driver of each kind is; the second one needs the real lmcache."""
+DURABILITY = "lmconform_durability"
+"""An attribute by which an instance says what its objects survive: ``none``, ``process`` or ``power``."""
 _BEAT = 0.001
 _PROCESS = Path("/proc/self")
 Blobs = Sequence[frames.Blob]
@@ -106,7 +108,8 @@ class Host:
             given = ", ".join(f"{name}={value!r}" for name, value in params.items())
             raise PluginError("raised", f"the class cannot be made with ({given}): {describe(error)}") from error
         self._instances[instance] = driver = self._driver(plugin, self._buffers)
-        return {"offers": driver.offers(), "lacks": driver.lacks()}
+        said = _plain_value(getattr(plugin, DURABILITY, None))
+        return {"offers": driver.offers(), "lacks": driver.lacks(), "durability": said}
 
     def close(self, instance: int) -> Result:
         """Close an instance; it stays known, so that what it does afterwards can be seen."""
@@ -292,6 +295,7 @@ def main(arguments: Sequence[str]) -> None:
     for descriptor in (incoming, outgoing):
         os.set_inheritable(descriptor, False)  # a child of the plugin must not keep them open
     os.dup2(2, 1)
+    watched.install_if_asked()
     faulthandler.enable()
     faulthandler.register(signal.SIGUSR1)
     host = Host()

@@ -49,7 +49,7 @@ class ObjectFolder:
         self._locks = KeyLocks()
         (root / OBJECTS).mkdir(parents=True, exist_ok=True)
         self._writer = Writer(root / WRITING)
-        self._writer.sweep()
+        self._tidy()
 
     def store(self, key: str, source: Leased, _until: float = 0.0) -> Outcome:
         """Keep the bytes of a buffer, unless the key is there with as many bytes.
@@ -94,6 +94,10 @@ class ObjectFolder:
     def close(self) -> None:
         """Leave the folder to others."""
         self._writer.close()
+
+    def _tidy(self) -> None:
+        """Remove what killed processes left."""
+        self._writer.sweep()
 
     def _load(self, key: str, target: Leased) -> Outcome:
         place = place_of(self._root, key)

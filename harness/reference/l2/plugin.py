@@ -68,6 +68,7 @@ class ReferencePlugin:
         if not folder and not gateway:
             raise ValueError("neither folder nor gateway is given; the plugin needs a place for its objects")
         self._wait = wait
+        self._durable = durable
         self._close_wait = close_wait
         self._numbers = itertools.count(1)
         self._statistics = Statistics()
@@ -84,6 +85,11 @@ class ReferencePlugin:
         self._completions = self._open_completions()
         self._lanes = self._open_lanes()
         self._crew = Crew(self._lanes, self._work, threads=threads)
+
+    @property
+    def lmconform_durability(self) -> str:
+        """What objects survive whose store has completed."""
+        return "power" if self._folder is not None and self._durable else "process"
 
     def event_fd(self) -> int:
         """A descriptor that is readable while completions wait."""
