@@ -13,12 +13,14 @@ import zmq
 from fixturegen.environment import PinnedEnvironment, open_environment
 from fixturegen.errors import CaptureError, EnvironmentUnavailable
 from fixturegen.mp.launch import SHARED_MEMORY, Launch
+from fixturegen.mp.recording import launch_for
 from harness import meeting
 from harness.failure import TargetUnavailable
 from harness.mp.approach import may_be
 from harness.servers.started import StartedServer
 from harness.targets import require_reachable
 from mockserver.mp import Mode, MpServer
+from mockserver.mp.behaviour import BOTH_WAYS
 from mockserver.mp.faults import NO_MP_FAULTS, parse_mp_plan
 from reports.mp_frames import message_text
 from wire.errors import WireError
@@ -150,6 +152,11 @@ def mock_mp_server(
         yield MpTarget(release, found, port, mock)
 
 
+def both_ways(release: Release) -> Mode:
+    """The mode of a mock that also reads the memory of engines, where its release can do both at once."""
+    return "auto" if BOTH_WAYS[release] else "engine_driven"
+
+
 def answers_noop(release: Release, host: str, port: int) -> bool:
     """Whether the server at an address answers a NOOP in time; its health page says nothing about that."""
     table = operation_table(release)
@@ -185,6 +192,8 @@ class LiveMpServers:
     """A running server of the user, in place of our own."""
     command: tuple[str, ...] = ()
     """What starts a server of the user, likewise."""
+    both_ways: bool = False
+    """Whether real servers with shared memory also read the memory of engines, where their release can do both at once."""
     _stacks: dict[tuple[Release, bool], contextlib.ExitStack] = field(default_factory=dict)
     _running: dict[tuple[Release, bool], MpTarget] = field(default_factory=dict)
     _failed: dict[tuple[Release, bool], str] = field(default_factory=dict)
@@ -229,7 +238,8 @@ class LiveMpServers:
             return MpTarget(release, started.host, started.port, live=started)
         if self._environment is None:
             self._environment = open_environment(self.runtime)
-        launch = Launch(chunk_size=CHUNK_SIZE, shared_memory=shared_memory)
+        mode = launch_for(release, "control").mode if self.both_ways and shared_memory else "engine"
+        launch = Launch(chunk_size=CHUNK_SIZE, shared_memory=shared_memory, mode=mode)
         server = stack.enter_context(self._environment.mp_server(release, launch, host=meeting.host()))
         return MpTarget(release, server.host, server.port, live=server)
 

@@ -1,0 +1,498 @@
+"""A raw engine that talks to a multiprocess server under test: whole flows, single requests, and frames as they are.
+
+It knows no reply beforehand and believes none: what a server says is read by the types of the release, slots are looked at before
+they are touched, a pickle is read and never loaded, and every wait ends.
+"""
+
+from __future__ import annotations
+
+import itertools
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from types import TracebackType
+from typing import Any, Final, Protocol, Self
+
+import zmq
+
+from fixturegen.mp import memory
+from harness.client import ClientError
+from harness.failure import PeerFailed
+from harness.reference.mp.layouts import Layout, Slot, indices_of, slots_of
+from wire.errors import WireError
+from wire.mp.frames import encode_request
+from wire.mp.operations import OperationTable, operation_table
+from wire.mp.pickled_chunks import Chunk, read_chunks, write_chunks
+from wire.mp.records import key_record
+from wire.mp.types import Array, Optional, Scalar
+from wire.mp.values import Value, pack, typed, unpack
+from wire.release import Release
+
+PATIENCE: Final = 10.0
+"""Seconds that a server has for a reply."""
+HANDSHAKE: Final = 5.0
+"""Seconds that it has for a connection."""
+SETTLED: Final = 2.0
+"""Seconds in which a server that lives has read what was sent to it."""
+POLL_PAUSE: Final = 0.002
+LONGEST_POLL: Final = 0.05
+LARGEST_FRAME: Final = 1 << 30
+"""Bytes of a reply; a server that announces more is cut off."""
+MOST_KEPT: Final = 100_000
+"""Replies that were not asked for, of which the next wait takes no more."""
+REGISTER: Final = "REGISTER_KV_CACHE_ENGINE_DRIVEN_CONTEXT"
+UNREGISTER: Final = "UNREGISTER_KV_CACHE_ENGINE_DRIVEN_CONTEXT"
+
+ANSWERS: Final = "SRV-MP-003"
+ECHO: Final = "SRV-MP-001"
+RESULTS: Final = "SRV-MP-002"
+SLOTS: Final = "SRV-MP-009"
+PICKLES: Final = "SRV-MP-019"
+
+
+class Place(Protocol):
+    """Where a server listens."""
+
+    @property
+    def host(self) -> str:
+        """Its address."""
+
+    @property
+    def port(self) -> int:
+        """Its port."""
+
+
+class MpPeerFailed(PeerFailed):
+    """A server did not do what it must; ``requirement`` says which one speaks of it."""
+
+    def __init__(self, requirement: str, message: str) -> None:
+        super().__init__(message)
+        self.requirement = requirement
+
+
+@dataclass(frozen=True)
+class Prompt:
+    """Tokens of a model, the part that is meant, and whose they are; a request of an engine."""
+
+    model: str
+    tokens: Sequence[int]
+    request: str
+    start: int = 0
+    end: int | None = None
+    """The end of the tokens, if None."""
+    salt: str = ""
+    world: int = 1
+    readers: int = 1
+
+    def record(self, release: Release, worker: int | None) -> dict[str, Value]:
+        """The key record of the release, for a worker or for all of them."""
+        members = {
+            "model_name": self.model,
+            "world_size": self.world,
+            "worker_id": worker,
+            "chunk_hash": None,
+            "token_ids": list(self.tokens),
+            "start": self.start,
+            "end": len(self.tokens) if self.end is None else self.end,
+            "request_id": self.request,
+            "cache_salt": self.salt,
+            "request_configs": None,
+            "num_kv_readers": self.readers,
+        }
+        return key_record(release, members)
+
+
+@dataclass(frozen=True)
+class Pool:
+    """The memory that a registration named; without a name chunks travel as pickles."""
+
+    name: str
+    size: int
+
+
+@dataclass
+class Engine:
+    """An instance that registered: its layout, its rank and the server's memory."""
+
+    instance: int
+    layout: Layout
+    pool: Pool
+    rank: int = 0
+    chunk_size: int = 16
+
+    @property
+    def chunk_bytes(self) -> int:
+        """Bytes of a chunk."""
+        return self.layout.length(self.chunk_size)
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """What PREPARE_STORE gave: places, and the chunk that each is for."""
+
+    slots: Sequence[Slot]
+    indices: Sequence[int]
+
+
+@dataclass(frozen=True)
+class Reply:
+    """A reply that came: the frames behind its uid."""
+
+    uid: bytes
+    frames: Sequence[bytes]
+
+
+@dataclass
+class MpPeer:
+    """One connection to a server; not for several threads at once. Use it in a ``with`` statement."""
+
+    release: Release
+    place: Place
+    patience: float = PATIENCE
+    routing_id: bytes | None = None
+    receive_buffer: int = 0
+    """Messages that this side takes before it is read; 0 for ZeroMQ's own choice."""
+    _uids: Any = field(default_factory=itertools.count)
+    _kept: list[list[bytes]] = field(default_factory=list)
+    _chunk_size: int | None = None
+
+    def __post_init__(self) -> None:
+        self.table: OperationTable = operation_table(self.release)
+        self._context = zmq.Context()
+        self._socket: zmq.Socket[bytes] = self._context.socket(zmq.DEALER)
+        self._socket.setsockopt(zmq.LINGER, 0)
+        self._socket.setsockopt(zmq.MAXMSGSIZE, LARGEST_FRAME)
+        self._socket.setsockopt(zmq.SNDTIMEO, int(self.patience * 1000))
+        if self.routing_id is not None:
+            self._socket.setsockopt(zmq.ROUTING_ID, self.routing_id)
+        if self.receive_buffer:
+            self._socket.setsockopt(zmq.RCVHWM, self.receive_buffer)
+        monitor = self._socket.get_monitor_socket(zmq.EVENT_HANDSHAKE_SUCCEEDED)
+        try:
+            self._socket.connect(
+                f"tcp://{f'[{self.place.host}]' if ':' in self.place.host else self.place.host}:{self.place.port}"
+            )
+            standing = monitor.poll(int(HANDSHAKE * 1000))
+        finally:
+            self._socket.disable_monitor()
+        if not standing:
+            self.close()
+            raise MpPeerFailed(
+                ANSWERS, f"the server at {self.place.host}:{self.place.port} took no ZeroMQ connection within {HANDSHAKE:g} s"
+            )
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Close; what was not sent yet is not sent."""
+        self._context.destroy(linger=0)
+
+    # Messages
+
+    def new_uid(self) -> bytes:
+        """A uid that this connection did not have yet, as lmcache's client counts them."""
+        return pack(next(self._uids))
+
+    def raw(self, *frames: bytes) -> None:
+        """Send exactly these frames.
+
+        Raises:
+            MpPeerFailed: the server does not take them in time.
+        """
+        try:
+            self._socket.send_multipart(list(frames))
+        except zmq.Again:
+            raise MpPeerFailed(ANSWERS, f"the server took no message for {self.patience:g} s") from None
+
+    def send(self, operation: str, *payloads: Value, uid: bytes | None = None) -> bytes:
+        """A request without its reply; its uid."""
+        name = self.table.name_of(operation)
+        sent = self.new_uid() if uid is None else uid
+        self.raw(sent, *encode_request(self.table, name, list(payloads)))
+        return sent
+
+    def next_reply(self, patience: float) -> Reply | None:
+        """The next message, whatever it is."""
+        if self._kept:
+            frames = self._kept.pop(0)
+            return Reply(frames[0], frames[1:])
+        if not self._socket.poll(int(patience * 1000)):
+            return None
+        frames = self._socket.recv_multipart()
+        return Reply(frames[0], frames[1:])
+
+    def reply(self, uid: bytes, operation: bytes | None = None, patience: float | None = None) -> list[bytes] | None:
+        """The frames behind the uid of the reply to a request; others that come meanwhile are kept. None where none comes."""
+
+        def wanted(frames: Sequence[bytes]) -> bool:
+            return frames[0] == uid and (operation is None or list(frames[1:2]) == [operation])
+
+        for index, frames in enumerate(self._kept):
+            if wanted(frames):
+                return self._kept.pop(index)[1:]
+        until = time.monotonic() + (self.patience if patience is None else patience)
+        while len(self._kept) < MOST_KEPT and (left := until - time.monotonic()) > 0:
+            if not self._socket.poll(max(1, int(left * 1000))):
+                break
+            frames = self._socket.recv_multipart()
+            if wanted(frames):
+                return frames[1:]
+            self._kept.append(frames)
+        return None
+
+    def surplus(self, patience: float) -> list[bytes] | None:
+        """A message that nobody asked for, or None."""
+        found = self.next_reply(patience)
+        return None if found is None else [found.uid, *found.frames]
+
+    def result(self, operation: str, uid: bytes, patience: float | None = None) -> Value:
+        """The result of a request that was sent.
+
+        Raises:
+            MpPeerFailed: no reply comes in time, or it is none to this operation.
+        """
+        name = self.table.name_of(operation)
+        frames = self.reply(uid, patience=patience)
+        if frames is None:
+            came = f"; another message came: {_shown(self._kept[0])}" if self._kept else ""
+            waited = self.patience if patience is None else patience
+            raise MpPeerFailed(ANSWERS, f"{name} was not answered within {waited:g} s{came}")
+        return self.read(name, pack(self.table.named(name).number), frames)
+
+    def read(self, name: str, sent: bytes, frames: Sequence[bytes]) -> Value:
+        """The result in the frames behind the uid of a reply.
+
+        Raises:
+            MpPeerFailed: they do not begin with the operation as it was sent, or their result is not of its type.
+        """
+        if not frames or frames[0] != sent:
+            got = frames[0].hex() if frames else "nothing"
+            raise MpPeerFailed(ECHO, f"the reply to {name} has {got} in the place of the operation, sent was {sent.hex()}")
+        due = self.table.named(name).result
+        if len(frames) == 1:
+            if due is not None and not isinstance(due, Optional):
+                raise MpPeerFailed(RESULTS, f"the reply to {name} ends behind the operation, and {due} is due")
+            return None
+        if due is None or len(frames) > 2:
+            raise MpPeerFailed(
+                RESULTS, f"the reply to {name} has {len(frames) - 1} frames behind the operation, {int(due is not None)} due"
+            )
+        try:
+            value = unpack(frames[1])
+            if value is None:
+                raise MpPeerFailed(RESULTS, f"the reply to {name} has nil as a frame of its own, which clients refuse")
+            return typed(self.release, due, value, f"the result of {name}")
+        except WireError as refusal:
+            raise MpPeerFailed(RESULTS, f"the reply to {name} cannot be read: {refusal}") from None
+
+    def ask(self, operation: str, *payloads: Value, patience: float | None = None) -> Value:
+        """The result of a request.
+
+        Raises:
+            MpPeerFailed: as :meth:`result`.
+        """
+        return self.result(operation, self.send(operation, *payloads), patience)
+
+    def settle(self, patience: float = SETTLED) -> bool:
+        """Wait until the server has read all that was sent, which the answer to a NOOP tells; whether it came."""
+        return self.reply(self.send("NOOP", uid=b"settled"), patience=patience) is not None
+
+    # Operations that need no data
+
+    def noop(self, patience: float | None = None) -> None:
+        """A sign of life.
+
+        Raises:
+            MpPeerFailed: it does not come, or is another.
+        """
+        said = self.ask("NOOP", patience=patience)
+        if said != "OK":
+            raise MpPeerFailed("SRV-MP-005", f"NOOP was answered {said!r:.60}, and OK is due")
+
+    def chunk_size(self) -> int:
+        """Tokens of a chunk; asked once. Servers before 0.3.10 do not tell, and there are none.
+
+        Raises:
+            MpPeerFailed: it is no number of tokens.
+        """
+        if self._chunk_size is None:
+            found = self.ask("GET_CHUNK_SIZE")
+            if type(found) is not int or found < 1:
+                raise MpPeerFailed("SRV-MP-005", f"GET_CHUNK_SIZE was answered {found!r:.40}")
+            self._chunk_size = found
+        return self._chunk_size
+
+    def clear(self, *, force: bool = True) -> None:
+        """Empty the cache."""
+        self.ask("CLEAR", *([force] if self.table.named("CLEAR").payloads else []))
+
+    def end(self, prompt: Prompt) -> None:
+        """End the session of a request."""
+        self.ask("END_SESSION", prompt.request)
+
+    def lookup(self, prompt: Prompt, tp_size: int | None = None) -> int:
+        """How many chunks of a prompt are there, once the server knows; from 0.3.14 on.
+
+        Raises:
+            MpPeerFailed: no answer comes, or it is no count.
+        """
+        return self.hits(prompt, self.begin_lookup(prompt, tp_size))
+
+    def begin_lookup(self, prompt: Prompt, tp_size: int | None = None) -> Value:
+        """LOOKUP without the poll; what it is asked for by."""
+        payloads = self.table.named("LOOKUP").payloads
+        record: Value = prompt.record(self.release, None)
+        asked = [[record] if isinstance(payloads[0], Array) else record]
+        if len(payloads) > 1:
+            asked.append(prompt.world if tp_size is None else tp_size)
+        return self.ask("LOOKUP", *asked)
+
+    def hits(self, prompt: Prompt, handle: Value) -> int:
+        """Poll for the outcome of a lookup until there is one."""
+        found = handle
+        if "QUERY_PREFETCH_STATUS" in self.table:
+            by_number = self.table.named("QUERY_PREFETCH_STATUS").payloads == (Scalar("int"),)
+            until, pause = time.monotonic() + self.patience, POLL_PAUSE
+            while (found := self.ask("QUERY_PREFETCH_STATUS", handle if by_number else prompt.request)) is None:
+                if time.monotonic() > until:
+                    raise MpPeerFailed("SRV-MP-012", f"a lookup did not end within {self.patience:g} s")
+                time.sleep(pause)
+                pause = min(2 * pause, LONGEST_POLL)
+        if type(found) is not int or found < 0:
+            raise MpPeerFailed("SRV-MP-012", f"a lookup found {found!r:.40} chunks")
+        return found
+
+    def free(self, prompt: Prompt, tp_size: int | None = None) -> None:
+        """Give back the locks of a lookup."""
+        self.ask("FREE_LOOKUP_LOCKS", prompt.record(self.release, None), prompt.world if tp_size is None else tp_size)
+
+    # The engine-driven data path, from 0.4.6 on
+
+    def register(self, instance: int, model: str, *, rank: int = 0, world: int = 1, **layout: Any) -> Engine:
+        """Register an instance of an engine.
+
+        Raises:
+            MpPeerFailed: it is not answered, or the memory that the reply names is not there.
+        """
+        size = self.chunk_size()
+        about = {"num_layers": 2, "hidden_dim_size": 8, "dtype": "float16", "use_mla": False, **layout}
+        context = {
+            "instance_id": instance,
+            "model_name": model,
+            "world_size": world,
+            "block_size": size,
+            "num_layers": about["num_layers"],
+            "hidden_dim_size": about["hidden_dim_size"],
+            "dtype_str": about["dtype"],
+            "use_mla": about["use_mla"],
+        }
+        found = self.ask(REGISTER, context) or {}
+        pool = Pool(found.get("shm_name", ""), found.get("pool_size", 0))
+        if pool.name:
+            self._look_at(pool)
+        return Engine(instance, Layout.of(about), pool, rank, size)
+
+    def unregister(self, engine: Engine) -> None:
+        """Take a registration back; from 0.4.7 on."""
+        self.ask(UNREGISTER, engine.instance)
+
+    def store(self, engine: Engine, prompt: Prompt, chunks: Sequence[bytes]) -> bool:
+        """Store the chunks of the part of a prompt; whether the server says that it has them."""
+        if not engine.pool.name:
+            self.ask("PREPARE_STORE", prompt.record(self.release, engine.rank), engine.instance)
+            shape = engine.layout.shape(engine.chunk_size)
+            return self.commit(engine, prompt, write_chunks([Chunk(engine.layout.dtype, shape, chunk) for chunk in chunks]))
+        prepared = self.prepare(engine, prompt, len(chunks))
+        self.fill(engine, prepared, chunks)
+        return self.commit(engine, prompt) if prepared.slots else True
+
+    def prepare(self, engine: Engine, prompt: Prompt, count: int) -> Prepared:
+        """PREPARE_STORE over shared memory.
+
+        Raises:
+            MpPeerFailed: the places that the reply names are none.
+        """
+        context = self.ask("PREPARE_STORE", prompt.record(self.release, engine.rank), engine.instance)["context"]
+        with _reading_slots():
+            indices = indices_of(context.get("chunk_indices"), count) if context.get("slots") != [] else ()
+            return Prepared(slots_of(context.get("slots"), len(indices), engine.chunk_bytes, engine.pool.size), indices)
+
+    def fill(self, engine: Engine, prepared: Prepared, chunks: Sequence[bytes]) -> None:
+        """Write chunks into places."""
+        for index, slot in zip(prepared.indices, prepared.slots, strict=True):
+            self._touch(engine.pool, lambda slot=slot, index=index: memory.write(engine.pool.name, slot.offset, chunks[index]))  # type: ignore[misc]
+
+    def commit(self, engine: Engine, prompt: Prompt, data: bytes = b"") -> bool:
+        """COMMIT_STORE."""
+        return bool(self.ask("COMMIT_STORE", prompt.record(self.release, engine.rank), engine.instance, data))
+
+    def retrieve(self, engine: Engine, prompt: Prompt) -> list[bytes] | None:
+        """The chunks of the part of a prompt that was looked up; None where the server says that it failed."""
+        found = self.open_retrieve(engine, prompt)
+        self.close_retrieve(engine, prompt)
+        return found
+
+    def open_retrieve(self, engine: Engine, prompt: Prompt) -> list[bytes] | None:
+        """PREPARE_RETRIEVE, and a copy of what lies in its places."""
+        answer = self.ask("PREPARE_RETRIEVE", prompt.record(self.release, engine.rank), engine.instance)
+        if not answer["success"]:
+            return None
+        end = len(prompt.tokens) if prompt.end is None else prompt.end
+        return self._loaded(engine, answer, (end - prompt.start) // engine.chunk_size)
+
+    def close_retrieve(self, engine: Engine, prompt: Prompt) -> bool:
+        """COMMIT_RETRIEVE."""
+        return bool(self.ask("COMMIT_RETRIEVE", prompt.record(self.release, engine.rank), engine.instance))
+
+    def _loaded(self, engine: Engine, answer: Mapping[str, Any], count: int) -> list[bytes]:
+        if not engine.pool.name:
+            try:
+                tensors = read_chunks(answer["data"])
+            except WireError as refusal:
+                raise MpPeerFailed(PICKLES, f"the data of PREPARE_RETRIEVE is no list of plain tensors: {refusal}") from None
+            expected = (engine.layout.dtype, engine.layout.shape(engine.chunk_size))
+            if len(tensors) != count or any((each.dtype, each.shape) != expected for each in tensors):
+                raise MpPeerFailed(
+                    PICKLES, f"PREPARE_RETRIEVE gave {len(tensors)} tensors for {count} chunks, or of another layout"
+                )
+            return [each.data for each in tensors]
+        with _reading_slots():
+            slots = slots_of(answer["context"].get("slots"), count, engine.chunk_bytes, engine.pool.size)
+        return [
+            self._touch(engine.pool, lambda slot=slot: memory.read(engine.pool.name, slot.offset, slot.length)) for slot in slots
+        ]  # type: ignore[misc]
+
+    def _look_at(self, pool: Pool) -> None:
+        try:
+            held = memory.path_of(pool.name).stat().st_size
+        except (OSError, ValueError) as error:
+            raise MpPeerFailed(
+                SLOTS, f"the server names shared memory {pool.name!r:.80}, which cannot be opened: {error}"
+            ) from None
+        if not 0 < pool.size <= held:
+            raise MpPeerFailed(SLOTS, f"the server says that its shared memory has {pool.size} bytes, and it has {held}")
+
+    def _touch(self, pool: Pool, act: Any) -> Any:
+        try:
+            return act()
+        except (OSError, ValueError) as error:
+            raise MpPeerFailed(SLOTS, f"the server's shared memory {pool.name}: {error}") from None
+
+
+class _reading_slots:  # noqa: N801  # reads as a statement
+    """Slots that the reference client refuses are the server's fault."""
+
+    def __enter__(self) -> None:
+        return None
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        if isinstance(error, ClientError):
+            raise MpPeerFailed(SLOTS, str(error)) from None
+
+
+def _shown(frames: Sequence[bytes]) -> str:
+    return " ".join(frame[:16].hex() or "(empty)" for frame in frames[:4])
