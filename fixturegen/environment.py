@@ -28,6 +28,9 @@ ADAPTER: Final = PROBES / "adapter" / "main.py"
 MP_ADAPTER: Final = PROBES / "mp_adapter" / "main.py"
 """The program that answers the client protocol with the real lmcache, for the same interpreter."""
 
+CONNECTOR_HOST: Final = PROBES / "remote" / "main.py"
+"""The program that opens remote connectors in the real lmcache, for the same interpreter."""
+
 SEED: Final = "0"
 """PYTHONHASHSEED of every interpreter that runs the real lmcache, unless a question is about another."""
 

@@ -163,6 +163,14 @@ class VenvEnvironment:
         command = [str(self._python()), str(MP_ADAPTER), str(release)]
         return command, {**self._variables(release, mp=True), "LMCACHE_LOG_LEVEL": "WARNING"}
 
+    def interpreter(self, release: Release) -> tuple[str, dict[str, str]]:
+        """The interpreter, and environment variables with which it imports what the multiprocess server of a release imports.
+
+        Raises:
+            EnvironmentUnavailable: the environment cannot be made.
+        """
+        return str(self._python()), {**self._variables(release, mp=True), "LMCACHE_LOG_LEVEL": "WARNING"}
+
     def ready(self, release: Release) -> str | None:
         """None if the environment and the release are cached already, otherwise what is missing."""
         if not (self._base() / ".ready").is_file():

@@ -17,6 +17,8 @@ import pytest
 
 from fixturegen.corpus import Corpus, captured_releases, load_corpus
 from fixturegen.vector import Vector
+from harness.l2.contract import KEYS
+from harness.remote.contract import PARTS as REMOTE_PARTS
 from reports.side import Side
 from wire.lm.profile import lm_profile
 from wire.release import RangeTable, Release, ReleaseRange
@@ -33,7 +35,7 @@ MP_PREFIX: Final = "mp_"
 """Operations of the multiprocess server's wire begin with it, in the contract and in the corpus."""
 
 OnceFor = Literal["release", "frames", "contract"]
-CONTRACTS: Final[tuple[RangeTable[Any], ...]] = ()
+CONTRACTS: Final[tuple[RangeTable[Any], ...]] = (KEYS, *REMOTE_PARTS)
 """What releases ask of plugins and connectors, as range tables."""
 
 Function = TypeVar("Function", bound=Callable[..., Any])

@@ -12,11 +12,14 @@ from fixturegen.errors import CorpusError
 from harness.case import CaseSpec, Cell, spec_of, topic_of
 from harness.examples import Examples
 from harness.judge import Judge
+from harness.l2 import fixtures as l2_fixtures
+from harness.leaks import LEFT_BY_MANY
 from harness.mp.keys import MpKeys
 from harness.mp.real_wrappers import RealWrappers
 from harness.mp.targets import MpTarget, both_ways, mock_mp_server
 from harness.plugin import matrix_of
 from harness.protocols import captured_protocol, protocol_of
+from harness.remote import fixtures as remote_fixtures
 from harness.subject import Subject, require
 from harness.targets import Server, mock_server
 from harness.values import Keys
@@ -26,22 +29,40 @@ from wire.release import Release
 
 NAMES: Final = (
     "another_client",
+    "chunks",
     "client",
+    "connector",
+    "connectors",
     "corpus",
+    "engine",
     "examples",
     "fresh_client",
     "judge",
     "keys",
+    "l2_keys",
+    "leeway",
     "mp_keys",
     "mp_pickle_server",
     "mp_server",
     "mp_table",
+    "plugin",
+    "plugins",
     "profile",
     "real_wrappers",
     "release",
+    "served",
     "server",
     "vector",
 )
+
+engine = l2_fixtures.engine
+l2_keys = l2_fixtures.l2_keys
+plugin = l2_fixtures.plugin
+plugins = l2_fixtures.plugins
+served = l2_fixtures.served
+chunks = remote_fixtures.chunks
+connector = remote_fixtures.connector
+connectors = remote_fixtures.connectors
 
 
 @pytest.fixture
@@ -87,6 +108,12 @@ def judge(request: pytest.FixtureRequest, cell: Cell) -> Judge:
 def keys(cell: Cell) -> Keys:
     """Makes keys that no other test uses."""
     return Keys(cell.release)
+
+
+@pytest.fixture
+def leeway(request: pytest.FixtureRequest) -> int:
+    """Descriptors and threads that a server may keep of connections that have ended: a server of somebody else may have pools."""
+    return LEFT_BY_MANY if matrix_of(request.config).side == "server" else 0
 
 
 @pytest.fixture

@@ -22,8 +22,11 @@ T = TypeVar("T")
 
 SETTLE: Final = 5.0
 """Seconds that threads and descriptors of connections may outlive them."""
+LEFT_BY_MANY: Final = 20
+"""Descriptors or threads that may stay behind hundreds of connections: a pool that is made when it is first needed."""
 _LOOK_AGAIN: Final = 0.002
 _LISTENING: Final = "0A"
+LOOPBACK: Final = ("127.0.0.1", "::1", "localhost")
 
 
 @dataclass(frozen=True)
@@ -63,14 +66,22 @@ def server_process(server: Server) -> int | None:
     return listener if listener is not None and os.getpid() in _ancestors(listener) else None
 
 
+def local_process(server: Server) -> int | None:
+    """The process of a server on this machine, whoever started it; None for one elsewhere."""
+    own = server_process(server)
+    return own if own is not None or server.host not in LOOPBACK else _listener(server.port)
+
+
 def blame(server: Server) -> type[CaseFailure]:
     """How a case fails where this server is at fault."""
     return LiveServerFailure if server.mock is None else MockDriftFailure
 
 
 @contextlib.contextmanager
-def server_leaves_nothing(judge: Judge, server: Server) -> Iterator[None]:
+def server_leaves_nothing(judge: Judge, server: Server, *, allowed: int = 0, cite: str | None = None) -> Iterator[None]:
     """When the block and with it its connections have ended, the server holds no more descriptors and threads than before.
+
+    ``allowed`` so many of each may be more: a server that is not the mock may keep a pool.
 
     A live server that is not ours is only asked for its health by whoever uses it next.
     """
@@ -79,9 +90,9 @@ def server_leaves_nothing(judge: Judge, server: Server) -> Iterator[None]:
     yield
     if process is None or before is None:
         return
-    left = settled(lambda: _above(footprint(process), before))
+    left = settled(lambda: _above(footprint(process), before, allowed))
     if left:
-        judge.fail(f"the server still holds {left} of connections that have ended", kind=blame(server))
+        judge.fail(f"the server still holds {left} of connections that have ended", cite=cite, kind=blame(server))
 
 
 @contextlib.contextmanager
@@ -120,8 +131,8 @@ def settled(look: Callable[[], T | None], seconds: float = SETTLE) -> T | None:
     return seen
 
 
-def _above(now: Footprint | None, before: Footprint) -> str | None:
-    return now.above(before) if now is not None else None
+def _above(now: Footprint | None, before: Footprint, allowed: int) -> str | None:
+    return now.above(before, allowed) if now is not None else None
 
 
 def _grown(now: Mapping[str, Any], before: Mapping[str, Any], allowed: int) -> str | None:

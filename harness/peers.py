@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import socket
+import struct
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -20,7 +22,11 @@ from wire.lm.profile import lm_profile
 from wire.release import Release
 
 PATIENCE: Final = 10.0
-"""Seconds that a peer waits for a server."""
+"""Seconds that a peer waits for a server: for a reply, and for it to take a request."""
+SLOWEST: Final = 4 << 20
+"""Bytes a second that a server gives and takes at least, on this machine: what is long may take longer."""
+LONGEST: Final = 256 << 20
+"""Bytes of the longest payload that a reply may announce: four times what any case stores."""
 
 T = TypeVar("T")
 Key = Mapping[str, Any]
@@ -28,11 +34,16 @@ Key = Mapping[str, Any]
 
 
 class Peer:
-    """One connection; every wait ends after ``patience`` seconds. Not for several threads at once."""
+    """One connection; every wait ends after ``patience`` seconds. Not for several threads at once.
 
-    def __init__(self, release: Release, server: Server, *, patience: float = PATIENCE) -> None:
+    It acknowledges what comes at once, as no ordinary client does, unless it is not to be ``quick``.
+    """
+
+    def __init__(self, release: Release, server: Server, *, patience: float = PATIENCE, quick: bool = True) -> None:
         self._release = release
         self._profile = lm_profile(release)
+        self._patience = patience
+        self._quick = quick and hasattr(socket, "TCP_QUICKACK")
         try:
             self._socket = socket.create_connection((server.host, server.port), timeout=patience)
         except OSError as error:
@@ -54,10 +65,24 @@ class Peer:
         Raises:
             PeerFailed: the server does not take them in time, or ended the connection.
         """
+        self._socket.settimeout(self._patience + len(data) / SLOWEST)
         try:
             self._socket.sendall(data)
         except OSError as error:
             raise PeerFailed(f"the server took no more bytes: {error}") from None
+
+    def try_to_send(self, data: bytes, *, within: float) -> int:
+        """Send as much as the server takes, until it takes nothing for so many seconds or has ended the connection.
+
+        Returns:
+            How many bytes left.
+        """
+        self._socket.settimeout(within)
+        rest = memoryview(data)
+        with contextlib.suppress(OSError):
+            while rest:
+                rest = rest[self._socket.send(rest) :]
+        return len(data) - len(rest)
 
     def reply(self) -> Reply:
         """Read a reply header.
@@ -65,7 +90,7 @@ class Peer:
         Raises:
             PeerFailed: it does not come in time, or is none.
         """
-        header = self._exactly(self._profile.header.reply_size, "a reply header")
+        header = self.header()
         try:
             return decode_reply(self._profile, header)
         except WireError as error:
@@ -74,7 +99,85 @@ class Peer:
     def value(self) -> bytes | None:
         """Read the reply to a GET: the payload, or None for a miss."""
         reply = self.reply()
-        return self._exactly(reply.about.length, "a payload") if reply.code == "SUCCESS" else None
+        return self.payload(reply.about.length) if reply.code == "SUCCESS" else None
+
+    def payload(self, length: int) -> bytes:
+        """Read what a reply announces.
+
+        Raises:
+            PeerFailed: it does not come, or nobody can have stored so much.
+        """
+        if not 0 <= length <= LONGEST:
+            raise PeerFailed(f"a reply announces {length} bytes; no value here has more than {LONGEST}, or fewer than none")
+        return self._exactly(length, "a payload")
+
+    def header(self) -> bytes:
+        """Read the bytes of a reply header, whatever they say."""
+        return self._exactly(self._profile.header.reply_size, "a reply header")
+
+    def first_piece(self) -> bytes:
+        """What one ``recv`` brings of a reply header: the real client asks for no more.
+
+        Raises:
+            PeerFailed: nothing comes in time.
+        """
+        self._socket.settimeout(self._patience)
+        try:
+            piece = self._socket.recv(self._profile.header.reply_size)
+        except OSError as error:
+            raise PeerFailed(f"no reply header came: {error}") from None
+        if not piece:
+            raise PeerFailed("the server ended the connection in place of a reply")
+        return piece
+
+    @property
+    def reply_size(self) -> int:
+        """Bytes of a reply header."""
+        return self._profile.header.reply_size
+
+    def take(self, count: int) -> bytes:
+        """Read so many bytes, whatever they are.
+
+        Raises:
+            PeerFailed: they do not come in time.
+        """
+        return self._exactly(count, "what is due")
+
+    def first_byte(self) -> bytes:
+        """Read one byte of whatever comes.
+
+        Raises:
+            PeerFailed: none comes in time.
+        """
+        return self._exactly(1, "a byte of a reply")
+
+    def has_more(self, *, within: float) -> bool:
+        """Whether anything more comes, a byte or the end, within so many seconds; it stays there to be read."""
+        self._socket.settimeout(within)
+        try:
+            self._socket.recv(1, socket.MSG_PEEK)
+        except TimeoutError:
+            return False
+        except OSError:
+            return True
+        return True
+
+    def rest(self, *, within: float, most: int = 1 << 20) -> tuple[bytes, bool]:
+        """What else comes, up to ``most`` bytes and the end of the connection; and whether that came, within so many seconds."""
+        came = bytearray()
+        until = time.monotonic() + within
+        try:
+            while (left := until - time.monotonic()) > 0 and len(came) < most:
+                self._socket.settimeout(left)
+                piece = self._socket.recv(1 << 16)
+                if not piece:
+                    return bytes(came), True
+                came += piece
+        except TimeoutError:
+            return bytes(came), False
+        except OSError:
+            return bytes(came), True
+        return bytes(came), False
 
     def yes(self) -> bool:
         """Read the reply to an EXIST or a HEALTH."""
@@ -99,6 +202,27 @@ class Peer:
         self.send(self.frame("HEALTH", key))
         return self.yes()
 
+    def send_urgent(self, data: bytes) -> None:
+        """Send bytes out of band, which no reader of the stream sees.
+
+        Raises:
+            PeerFailed: the server ended the connection.
+        """
+        try:
+            self._socket.send(data, socket.MSG_OOB)
+        except OSError as error:
+            raise PeerFailed(f"the server took no urgent byte: {error}") from None
+
+    def half_close(self) -> None:
+        """Send no more, and go on reading."""
+        with contextlib.suppress(OSError):
+            self._socket.shutdown(socket.SHUT_WR)
+
+    def reset(self) -> None:
+        """End the connection with a reset in place of an end of stream."""
+        self._socket.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+        self._socket.close()
+
     def close(self) -> None:
         """Close; with bytes unread, that is a reset."""
         self._socket.close()
@@ -112,10 +236,15 @@ class Peer:
     def _exactly(self, count: int, what: str) -> bytes:
         data = bytearray(count)
         rest = memoryview(data)
+        until = time.monotonic() + self._patience + count / SLOWEST
         try:
             while rest:
+                left = until - time.monotonic()
+                if left <= 0:  # a server that sends a byte now and then never lets one wait time out
+                    raise TimeoutError(f"{self._patience:g} s were not enough")
+                self._socket.settimeout(left)
                 # The real server sends header and payload apart and waits for the acknowledgement of the one before the other.
-                if hasattr(socket, "TCP_QUICKACK"):
+                if self._quick:
                     self._socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_QUICKACK, 1)
                 got = self._socket.recv_into(rest)
                 if not got:

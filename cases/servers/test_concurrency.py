@@ -4,9 +4,10 @@ import contextlib
 import threading
 from collections.abc import Iterator, Sequence
 from functools import partial
+from typing import Final
 
+from harness.answered import answered
 from harness.case import SERVERS, case
-from harness.failure import PeerFailed
 from harness.judge import Judge
 from harness.leaks import blame, room_for, server_leaves_nothing
 from harness.peers import Key, Peer, at_once, await_bytes
@@ -18,11 +19,13 @@ from wire.release import Release
 SIZES = (24, 1 << 10, 30_000, 1 << 16)
 """Bytes of stamped values: from the smallest to more than a segment of loopback carries."""
 CROWD = 256
+BOTH: Final = ("client", "server")
+"""The mock is held to these by runs of clients as well."""
 CHURN = 500
 
 
-@case("LM-SRV-004", "LM-SRV-016", targets=SERVERS, judges="server")
-def test_whole_values(judge: Judge, server: Server, release: Release, keys: Keys) -> None:
+@case("SRV-LM-009", "LM-SRV-004", "LM-SRV-016", targets=SERVERS, judges="server", runs=BOTH)
+def test_whole_values(judge: Judge, server: Server, release: Release, keys: Keys, leeway: int) -> None:
     """While several peers overwrite one key, whoever reads it gets one whole value, and never an older one of the same writer."""
     key, writers, count = keys(), 4, 20
     running = threading.Event()
@@ -52,7 +55,7 @@ def test_whole_values(judge: Judge, server: Server, release: Release, keys: Keys
         finally:
             running.clear()
 
-    with _judged(judge, server), server_leaves_nothing(judge, server):
+    with answered(judge, server), server_leaves_nothing(judge, server, allowed=leeway):
         with Peer(release, server) as first:
             first.put(key, Stamp(1, 0, 0).payload(SIZES[0]))
             first.exist(key)
@@ -65,11 +68,15 @@ def test_whole_values(judge: Judge, server: Server, release: Release, keys: Keys
         )
 
 
-@case("LM-SRV-016", targets=SERVERS, judges="server")
-def test_old_value_until_the_last_byte(judge: Judge, server: Server, release: Release, keys: Keys) -> None:
+@case("SRV-LM-009", "LM-SRV-016", targets=SERVERS, judges="server", runs=BOTH)
+def test_old_value_until_the_last_byte(judge: Judge, server: Server, release: Release, keys: Keys, leeway: int) -> None:
     """A value that is being stored is not there before its last byte: the older one is, or none."""
     (key, fresh), old, new = keys.several(2), Stamp(1, 1, 1).payload(3000), Stamp(1, 2, 1).payload(90_000)
-    with _judged(judge, server), server_leaves_nothing(judge, server), _peers(release, server, 4) as (one, two, reader, late):
+    with (
+        answered(judge, server),
+        server_leaves_nothing(judge, server, allowed=leeway),
+        _peers(release, server, 4) as (one, two, reader, late),
+    ):
         reader.put(key, old)
         reader.exist(key)
         frames = [peer.frame("PUT", name, new) for peer, name in ((one, key), (two, fresh))]
@@ -93,11 +100,15 @@ def test_old_value_until_the_last_byte(judge: Judge, server: Server, release: Re
             _same(judge, server, new, reader.get(name), "a value after the last byte of its PUT")
 
 
-@case("LM-SRV-016", "LM-SRV-017", targets=SERVERS, judges="server")
-def test_last_to_end_wins(judge: Judge, server: Server, release: Release, keys: Keys) -> None:
+@case("SRV-LM-020", "SRV-LM-009", "LM-SRV-016", "LM-SRV-017", targets=SERVERS, judges="server", runs=BOTH)
+def test_last_to_end_wins(judge: Judge, server: Server, release: Release, keys: Keys, leeway: int) -> None:
     """A PUT that stalls holds up no other PUT of the same key; of the two, the one that ends last is the value."""
     key, slow, fast = keys(), Stamp(1, 1, 1).payload(50_000), Stamp(1, 2, 1).payload(700)
-    with _judged(judge, server), server_leaves_nothing(judge, server), _peers(release, server, 3) as (one, two, reader):
+    with (
+        answered(judge, server),
+        server_leaves_nothing(judge, server, allowed=leeway),
+        _peers(release, server, 3) as (one, two, reader),
+    ):
         frame = one.frame("PUT", key, slow)
         one.send(frame[:20_000])
         await_bytes(release, server, key, 20_000)
@@ -109,12 +120,12 @@ def test_last_to_end_wins(judge: Judge, server: Server, release: Release, keys: 
         _same(judge, server, slow, reader.get(key), "the value of the PUT that ended last")
 
 
-@case("LM-SRV-011", "LM-SRV-004", targets=SERVERS, judges="server")
-def test_pipelined(judge: Judge, server: Server, release: Release, keys: Keys) -> None:
+@case("SRV-LM-008", "LM-SRV-011", "LM-SRV-004", targets=SERVERS, judges="server", runs=BOTH)
+def test_pipelined(judge: Judge, server: Server, release: Release, keys: Keys, leeway: int) -> None:
     """Requests that are sent all at once, PUTs among them, are answered in order, each from what those before it left."""
     names = keys.several(4)
     sizes = (24, 5000, 70_000, 300)
-    with _judged(judge, server), server_leaves_nothing(judge, server), Peer(release, server) as peer:
+    with answered(judge, server), server_leaves_nothing(judge, server, allowed=leeway), Peer(release, server) as peer:
         parts: list[bytes] = []
         expected: list[tuple[str, bytes | bool | None]] = []
         values: dict[int, bytes] = {}
@@ -142,12 +153,12 @@ def test_pipelined(judge: Judge, server: Server, release: Release, keys: Keys) -
         sending.join()
 
 
-@case("LM-SRV-017", targets=SERVERS, judges="server", once_for="frames")
-def test_slow_peers_hold_up_nobody(judge: Judge, server: Server, release: Release, keys: Keys) -> None:
+@case("SRV-LM-020", "LM-SRV-017", targets=SERVERS, judges="server", runs=BOTH, once_for="frames")
+def test_slow_peers_hold_up_nobody(judge: Judge, server: Server, release: Release, keys: Keys, leeway: int) -> None:
     """Peers that stop inside a header, inside a payload or without reading a long value hold up no other."""
     big, own, other = keys.several(3)
     value = bytes(12 << 20)
-    with _judged(judge, server), server_leaves_nothing(judge, server), _peers(release, server, 8) as peers:
+    with answered(judge, server), server_leaves_nothing(judge, server, allowed=leeway), _peers(release, server, 8) as peers:
         *slow, deaf, fast = peers
         fast.put(big, value)
         fast.exist(big)
@@ -161,13 +172,13 @@ def test_slow_peers_hold_up_nobody(judge: Judge, server: Server, release: Releas
             judge.holds(not fast.exist(own), "a key was there before its PUT was", kind=blame(server))
 
 
-@case("LM-SRV-017", targets=SERVERS, judges="server", once_for="frames")
-def test_crowd(judge: Judge, server: Server, release: Release, keys: Keys) -> None:
+@case("SRV-LM-020", "LM-SRV-017", targets=SERVERS, judges="server", runs=BOTH, once_for="frames")
+def test_crowd(judge: Judge, server: Server, release: Release, keys: Keys, leeway: int) -> None:
     """256 connections at once have each their own traffic, and see what the others stored."""
     names = keys.several(CROWD)
     values = [Stamp(number, number, 0).payload(64 + number) for number in range(CROWD)]
     room_for(2 * CROWD + 32)
-    with _judged(judge, server), server_leaves_nothing(judge, server), contextlib.ExitStack() as stack:
+    with answered(judge, server), server_leaves_nothing(judge, server, allowed=leeway), contextlib.ExitStack() as stack:
         peers: list[Peer] = []
         for name in names:
             peers.append(stack.enter_context(Peer(release, server)))
@@ -184,11 +195,11 @@ def test_crowd(judge: Judge, server: Server, release: Release, keys: Keys) -> No
                 _same(judge, server, values[which], peer.value(), f"a value over connection {number + 1} of {CROWD}")
 
 
-@case("LM-SRV-017", targets=SERVERS, judges="server", once_for="frames")
-def test_churn(judge: Judge, server: Server, release: Release, keys: Keys) -> None:
+@case("SRV-LM-023", "LM-SRV-017", targets=SERVERS, judges="server", runs=BOTH, once_for="frames")
+def test_churn(judge: Judge, server: Server, release: Release, keys: Keys, leeway: int) -> None:
     """500 connections that come and go, tidily or not, leave neither descriptors nor threads in the server."""
     key = keys()
-    with _judged(judge, server), server_leaves_nothing(judge, server):
+    with answered(judge, server), server_leaves_nothing(judge, server, allowed=leeway):
         with Peer(release, server) as first:
             first.put(key, Stamp(1, 0, 0).payload(500))
             first.exist(key)
@@ -230,15 +241,6 @@ def _same(judge: Judge, server: Server, expected: bytes | None, got: bytes | Non
 
     if expected != got:
         judge.fail(f"{what} was {words(got)}; expected {words(expected)}", kind=blame(server))
-
-
-@contextlib.contextmanager
-def _judged(judge: Judge, server: Server) -> Iterator[None]:
-    """A server that does not answer a peer as servers do fails the case."""
-    try:
-        yield
-    except PeerFailed as failed:
-        judge.fail(str(failed), kind=blame(server))
 
 
 @contextlib.contextmanager

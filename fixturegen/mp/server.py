@@ -114,6 +114,19 @@ class MpServer:
             raise EnvironmentUnavailable(f"the server of lmcache {self.release} gives no {path}: {error}") from None
         return found
 
+    def stop(self, patience: float) -> int | None:
+        """Ask it to end, as an operator does, and wait so long; the status it ended with, or None where it had to be killed.
+
+        A status below 0 is the signal that it died of.
+        """
+        process = self._process
+        if process is None:
+            return None
+        process.terminate()
+        done = leash.ended(process.pid, patience)
+        self.kill()
+        return process.returncode if done else None
+
     def kill(self) -> None:
         """End it at once, and remove the shared memory that it leaves."""
         process, held = self._process, self._leash
@@ -233,12 +246,27 @@ def running_mp_server(
         EnvironmentUnavailable: it cannot be started; the message says why.
     """
     with tempfile.TemporaryDirectory(prefix="lmconform-mp-") as folder:
-        server = MpServer(release, launch, command, variables, host)
+        seen = with_imports(variables, launch.imports, Path(folder) / "imports")
+        server = MpServer(release, launch, command, seen, host)
         server.start(Path(folder) / "server.log")
         try:
             yield server
         finally:
             server.kill()
+
+
+def with_imports(variables: Mapping[str, str], imports: Sequence[Path], folder: Path) -> Mapping[str, str]:
+    """The variables of an interpreter that finds packages and modules besides its own: these, and nothing that lies beside them.
+
+    Each is linked into a folder that comes last on PYTHONPATH, so that none hides a module of lmcache.
+    """
+    if not imports:
+        return variables
+    folder.mkdir()
+    for path in dict.fromkeys(imports):
+        (folder / path.name).symlink_to(path.absolute())
+    before = variables.get("PYTHONPATH", "")
+    return {**variables, "PYTHONPATH": os.pathsep.join([*filter(None, [before]), str(folder)])}
 
 
 def _own_memory(pid: int) -> Path:

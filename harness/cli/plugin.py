@@ -23,8 +23,13 @@ def command(
         typer.Argument(metavar="PLUGIN", help="package.module:Class, file.py:Class, reference, or lmcache:NAME."),
     ],
     kind: Annotated[
-        str, typer.Option("--type", metavar="TYPE", help="The interface that it implements: native_plugin or plugin.")
-    ] = "native_plugin",
+        str | None,
+        typer.Option(
+            "--type",
+            metavar="TYPE",
+            help="The interface that it implements: native_plugin (the default, but for lmcache:NAME) or plugin.",
+        ),
+    ] = None,
     params: options.Params = None,
     backend: options.Backend = None,
     lmcache: options.Releases = RELEASES,

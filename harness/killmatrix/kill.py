@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from harness.case import CaseSpec
-from harness.client import ClientHang
+from harness.client import AdapterFault, ClientHang
 from harness.failure import CaseFailure, LiveServerFailure, MockDriftFailure, PeerFailed
 from harness.verdicts import inner
 from reports.side import Side
@@ -18,13 +18,16 @@ def kills(error: BaseException | None, spec: CaseSpec, side: Side, run: Side = "
     """Whether what ended a case is its finding about the mutant of a side, in a run that judges ``run``.
 
     A crash, an answer that breaks the contract of adapters, a target that cannot be had and any fault of the harness are none,
-    and neither is a difference of the mock while a client is the mutant.
+    and neither is a difference of the mock while a client is the mutant. A plugin has no adapter: what it raises, or never
+    completes, is its own.
     """
     if error is None:
         return False
     found = inner(error)
     if run == "server":
         return isinstance(found, CaseFailure | PeerFailed)
+    if run == "plugin":
+        return isinstance(found, CaseFailure | ClientHang | AdapterFault)
     about_a_server = isinstance(found, MockDriftFailure | LiveServerFailure)
     if side == "server":
         return about_a_server

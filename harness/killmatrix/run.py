@@ -185,7 +185,7 @@ class _Run:
         if not self.columns:
             raise UsageError("no case matches; 'lmconform list --ids' shows what there is")
         whole = frozenset(map(str, chosen.whole))
-        self.excused: Mapping[str, str] = {
+        self.excused: dict[str, str] = {
             column.id: reason
             for column in self.columns
             if column.release in whole and (reason := reason_for(column.case, column.variant)) is not None
@@ -235,7 +235,9 @@ class _Run:
         def heard(_: Task, line: Line) -> None:
             place = line["execution"]
             seconds[place] = line["seconds"]
-            if line["verdict"] != Verdict.PASS:
+            if line["verdict"] == Verdict.UNSUPPORTED and self._options.side != "client":
+                self.excused[self.columns[place].id] = f"the reference lacks what it needs: {line['why']}"
+            elif line["verdict"] != Verdict.PASS:
                 failed.append(f"{self.columns[place].id}: {line['verdict']}: {line['why']}")
 
         def lost(_: Task, number: int | None, why: str) -> None:

@@ -11,6 +11,7 @@ from typing import Final, Literal
 from harness.case import TargetName
 from harness.clients.spec import parse_command
 from harness.protocols import PROTOCOLS
+from harness.reference.servers.lm import RobustServer
 from harness.usage import UsageError, address_of
 from mockserver.lm import LmServer
 from mockserver.mp import MpServer
@@ -44,7 +45,7 @@ class ServerSpec:
 
 
 _OURS: Final[Mapping[str, tuple[LmMaker, MpMaker]]] = MappingProxyType(
-    {"mock": (LmServer, MpServer), "reference": (LmServer, MpServer)}
+    {"mock": (LmServer, MpServer), "reference": (RobustServer, MpServer)}
 )
 """Servers of this package by name."""
 

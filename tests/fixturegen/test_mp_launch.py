@@ -1,7 +1,11 @@
 """Which multiprocess servers start, how, and why others do not."""
 
+import json
+import sys
+
 import pytest
 
+from fixturegen.errors import EnvironmentUnavailable
 from fixturegen.mp.launch import (
     CPU_TENSORS,
     GRPC,
@@ -12,6 +16,8 @@ from fixturegen.mp.launch import (
     SHARED_MEMORY,
     STATUS_PATH,
     Launch,
+    import_root,
+    plugin_adapter,
 )
 from wire.mp.operations import FIRST_RELEASE
 from wire.release import KNOWN_RELEASES, Release
@@ -85,3 +91,58 @@ def test_no_server_opens_a_port_that_we_did_not_choose(release):
     assert "5001" in words
     if release >= Release.parse("0.3.15"):
         assert {"--disable-prometheus", "--disable-metrics"} & set(words)
+
+
+@pytest.mark.parametrize(("kind", "first"), [("plugin", "0.4.2"), ("native_plugin", "0.4.3")])
+def test_a_storage_plugin_is_refused_before_the_first_release_that_loads_its_kind(kind, first):
+    launch = Launch(l2_adapters=(plugin_adapter(kind, "a.b", "C", {}),))
+    refused = [release for release in WITH_PROTOCOL if launch.refused(release) and not Launch().refused(release)]
+    assert all(launch.refused(release) == f"it has no storage plugins of type {kind}" for release in refused)
+    assert refused == [release for release in WITH_PROTOCOL if Release.parse("0.3.10") <= release < Release.parse(first)]
+
+
+def test_a_second_tier_that_lmcache_has_itself_is_not_refused():
+    assert Launch(l2_adapters=('{"type": "fs"}',)).refused(Release.parse("0.4.1")) is None
+
+
+def test_each_second_tier_is_an_option_in_the_order_given():
+    words = arguments(
+        "0.5.6", l2_adapters=('{"type": "mock"}', plugin_adapter("native_plugin", "mine.storage", "Mine", {"n": 1}))
+    )
+    first, second = [json.loads(words[at + 1]) for at, word in enumerate(words) if word == "--l2-adapter"]
+    assert first == {"type": "mock"}
+    assert second == {
+        "type": "native_plugin", "module_path": "mine.storage", "class_name": "Mine", "adapter_params": {"n": 1}
+    }  # fmt: skip
+
+
+@pytest.fixture
+def importable(tmp_path, monkeypatch):
+    (tmp_path / "alone.py").touch()
+    for name in ("package", "spread"):
+        (tmp_path / name).mkdir()
+    (tmp_path / "package" / "__init__.py").write_text("raise SystemExit('imported')")
+    (tmp_path / "other" / "spread").mkdir(parents=True)
+    monkeypatch.setattr(sys, "path", [str(tmp_path), str(tmp_path / "other"), *sys.path])
+    return tmp_path
+
+
+@pytest.mark.parametrize(("module", "root"), [("alone", "alone.py"), ("package", "package"), ("package.deep.inside", "package")])
+def test_the_root_of_a_module_is_found_without_importing_it(importable, module, root):
+    assert import_root(module) == importable / root
+
+
+def test_a_module_is_looked_for_in_the_given_folders_first(importable):
+    (importable / "other" / "alone.py").touch()
+    assert import_root("alone", [str(importable / "other")]) == importable / "other" / "alone.py"
+
+
+def test_a_module_that_is_not_there_is_named(importable):
+    with pytest.raises(EnvironmentUnavailable, match="no module 'lmconform_nowhere' is found"):
+        import_root("lmconform_nowhere.inside")
+
+
+@pytest.mark.parametrize("module", ["spread", "sys"])
+def test_a_module_that_is_in_no_single_place_cannot_be_linked(importable, module):
+    with pytest.raises(EnvironmentUnavailable, match=f"'{module}' is no package or module in one place"):
+        import_root(module)

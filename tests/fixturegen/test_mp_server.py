@@ -12,7 +12,7 @@ from waiting import wait_until
 from fixturegen.errors import EnvironmentUnavailable
 from fixturegen.mp import server as server_module
 from fixturegen.mp.launch import Launch
-from fixturegen.mp.server import SHARED_FOLDER, answers_noop, running_mp_server
+from fixturegen.mp.server import SHARED_FOLDER, answers_noop, running_mp_server, with_imports
 from fixturegen.server_process import free_port
 from wire.release import Release
 
@@ -169,3 +169,47 @@ if not tried.exists():
 
 def test_nobody_at_an_address_is_no_answer():
     assert not answers_noop(RELEASE, "127.0.0.1", free_port(), 0.05)
+
+
+STOPS = """
+import signal, sys
+def end(*_):
+    print('asked to end', flush=True)
+    raise SystemExit(7)
+signal.signal(signal.SIGTERM, end)
+"""
+DEAF = "import signal\nsignal.signal(signal.SIGTERM, signal.SIG_IGN)\n"
+
+
+def test_a_server_that_ends_when_asked_gives_its_status_and_leaves_nothing():
+    with running(STOPS + SERVES) as server:
+        pid = server.pid
+        assert server.stop(10) == 7
+        assert "asked to end" in server.log.read_text()
+        assert memory_of(server, pid) == []
+        assert server.stop(0) is None, "there is nothing left to stop"
+
+
+def test_a_server_that_does_not_end_when_asked_is_killed_and_gives_no_status():
+    with running(DEAF + SERVES) as server:
+        assert server.stop(0.2) is None
+        assert not server.alive(0.1)
+
+
+def test_imports_are_linked_one_by_one_and_come_last(tmp_path):
+    beside = tmp_path / "site"
+    beside.mkdir()
+    (beside / "mine.py").write_text("NAME = 'mine'")
+    (beside / "secret.py").touch()
+    (tmp_path / "first").mkdir()
+    (tmp_path / "first" / "taken.py").write_text("NAME = 'first'")
+    (beside / "taken.py").write_text("NAME = 'second'")
+    given = {**VARIABLES, "PYTHONPATH": str(tmp_path / "first")}
+    seen = with_imports(given, [beside / "mine.py", beside / "taken.py", beside / "mine.py"], tmp_path / "links")
+    script = "import importlib.util, mine, taken; print(mine.NAME, taken.NAME, importlib.util.find_spec('secret'))"
+    said = subprocess.run([sys.executable, "-c", script], env=seen, capture_output=True, text=True, check=False, cwd=tmp_path)
+    assert said.stdout == "mine first None\n", said.stderr
+
+
+def test_without_imports_the_variables_are_as_they_were(tmp_path):
+    assert with_imports(VARIABLES, [], tmp_path / "links") is VARIABLES

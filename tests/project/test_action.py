@@ -12,7 +12,7 @@ from harness.version import TOOL_VERSION
 from reports.results import read_results
 
 ROOT = Path(__file__).resolve().parents[2]
-INSTALL, JUDGE, KEEP = "Install lmconform", "Judge the client", "Keep the reports"
+INSTALL, JUDGE, KEEP = "Install lmconform", "Judge", "Keep the reports"
 QUICK = {"client": "reference", "lmcache": "0.5.6", "target": "fixtures", "arguments": "--only=keys.tokens.*\n--jobs=1"}
 FAILING = {
     **QUICK,

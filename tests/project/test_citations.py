@@ -59,6 +59,10 @@ def found(request):
     return request.param
 
 
+FOLDERS = {"cases.servers.": "server", "cases.mp.servers.": "server", "cases.l2.": "plugin", "cases.remote.": "connector"}
+"""Modules of cases that do not judge clients."""
+
+
 def test_there_are_cases():
     assert len(CASES) > 50
 
@@ -80,8 +84,9 @@ def test_a_case_is_executed_for_some_captured_release(found):
     assert next(cells(found.spec, CAPTURED, TARGETS), None) is not None
 
 
-def test_a_case_of_a_server_stands_among_the_servers(found):
-    assert (found.spec.judges == "server") == found.name.startswith(("cases.servers.", "cases.mp.servers."))
+def test_a_case_stands_in_the_folder_of_what_it_judges(found):
+    judged = next((side for folder, side in FOLDERS.items() if found.name.startswith(folder)), "client")
+    assert found.spec.judges == judged
 
 
 def test_a_requirement_is_cited_unless_it_is_untestable(requirement):
@@ -105,9 +110,9 @@ def test_a_requirement_is_shown_by_an_execution_unless_it_is_untestable():
     assert not_shown == set()
 
 
-def test_a_requirement_for_servers_is_cited_by_cases_of_servers(requirement):
-    if requirement.role == "server":
-        assert all(found.spec.judges == "server" for found in citing(requirement.id))
+def test_a_requirement_is_cited_by_cases_that_judge_whom_it_is_for(requirement):
+    if requirement.role != "client":
+        assert all(found.spec.judges == requirement.role for found in citing(requirement.id))
 
 
 def test_an_untestable_requirement_is_not_cited(requirement):

@@ -1,1 +1,1 @@
-"""Reference servers: each does what every server must, and what a robust one should."""
+"""Servers that do what they must and what they should: the mock, without the weaknesses that it shares with the real one."""

@@ -26,9 +26,8 @@ def test_a_mutant_that_a_case_cannot_find_survives(command):
 
 
 def test_a_case_that_finds_nothing_is_idle(command, monkeypatch):
-    kept = {"key-hash-decimal": tables.load_mutants()["key-hash-decimal"]}
-    monkeypatch.setattr("harness.killmatrix.run.load_mutants", lambda: kept)
-    monkeypatch.setattr("harness.killmatrix.run.load_server_mutants", dict)
+    kept = [tables.load_mutants()["key-hash-decimal"]]
+    monkeypatch.setattr("harness.killmatrix.run.load_all_mutants", lambda: kept)
     ended = command("mutants", "--lmcache", "0.5.6", "--jobs", "1", "--only", "keys.format.*")
     assert ended.code == 1
     assert "keys.format.unreadable" in ended.out

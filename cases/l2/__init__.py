@@ -1,0 +1,1 @@
+"""Cases about storage plugins of the multiprocess server."""

@@ -1,0 +1,50 @@
+"""What cases about the contract of a ``native_plugin`` have in common."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Sequence
+from functools import partial
+from typing import Final
+
+from harness.case import case
+from harness.judge import Judge
+from harness.l2.answers import Completion, Submitted
+from harness.l2.plugin_process import Plugin
+
+FIRST: Final = "0.4.3 and later"
+QUIET: Final = 0.2
+"""Seconds for which nothing may happen."""
+SOON: Final = 10.0
+"""Seconds within which what was begun must be complete."""
+
+LONG: Final = 30.0
+"""The same for what is a lot of work, on a machine that has other work."""
+
+contract = partial(case, targets=("alone",), judges="plugin", releases=FIRST, once_for="contract")
+native = partial(contract, needs=("native_plugin",))
+"""Makes a case of a function that needs a native plugin and nothing more."""
+
+
+def objects(keys: Sequence[str], size: int) -> list[tuple[str, bytes]]:
+    """An object of random bytes for each key."""
+    return [(key, secrets.token_bytes(size)) for key in keys]
+
+
+def stored(judge: Judge, plugin: Plugin, batch: Sequence[tuple[str, bytes]], **more: str) -> None:
+    """Store a batch, which must succeed."""
+    verdict = plugin.store(batch, timeout=LONG)
+    judge.holds(verdict.ok, f"a store of {len(batch)} objects was refused: {verdict.error or 'no reason given'}", **more)
+
+
+def completed(judge: Judge, plugin: Plugin, submitted: Submitted, what: str) -> Completion:
+    """The completion of a submit, which the server must be able to read."""
+    (completion,) = plugin.wait([submitted], timeout=LONG)
+    readable(judge, completion, what)
+    return completion
+
+
+def readable(judge: Judge, completion: Completion, what: str) -> None:
+    """The server can read a completion."""
+    if completion.broken is not None:
+        judge.fail(f"{what}: {completion.broken}", cite="PLUG-NAT-011", client_answered=completion.shown)

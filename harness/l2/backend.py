@@ -1,0 +1,103 @@
+"""What a plugin stores in, when it is no folder: a class of the user that starts it, and disturbs it on request."""
+
+from __future__ import annotations
+
+import contextlib
+import importlib
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+from harness.client import ClientUnavailable
+from harness.clients.dispatch import describe
+from harness.usage import UsageError
+
+REFERENCE: Final = "reference"
+_REFERENCE_PLACE: Final = ("harness.reference.l2.gateway.backend", "GatewayBackend")
+REQUIRED: Final = ("start", "stop")
+
+
+@dataclass(frozen=True)
+class BackendPlace:
+    """Where the class is."""
+
+    text: str
+    module: str
+    class_name: str
+
+
+def parse_backend(text: str) -> BackendPlace:
+    """What ``--backend`` names: ``module:Class``, or ``reference`` for the gateway that comes with the reference plugin.
+
+    Raises:
+        UsageError: neither.
+    """
+    if text == REFERENCE:
+        return BackendPlace(text, *_REFERENCE_PLACE)
+    module, _, name = text.strip().rpartition(":")
+    if not module or not name.isidentifier():
+        raise UsageError(f"{text!r} names no class of a backend; write package.module:Class, or {REFERENCE}")
+    return BackendPlace(text, module, name)
+
+
+class Backend:
+    """A running backend.
+
+    Raises:
+        ClientUnavailable: it cannot be started.
+    """
+
+    def __init__(self, place: BackendPlace) -> None:
+        self._place = place
+        here = str(Path.cwd())
+        if here not in sys.path:
+            sys.path.insert(0, here)
+        try:
+            self._running: Any = getattr(importlib.import_module(place.module), place.class_name)()
+        except Exception as error:
+            raise ClientUnavailable(f"backend {place.text}: {describe(error)}") from error
+        lacks = [name for name in REQUIRED if not self.can(name)]
+        if lacks:
+            raise ClientUnavailable(f"backend {place.text} has no method {', '.join(lacks)}; it needs {', '.join(REQUIRED)}")
+        self.address = str(self._call(self._running.start))
+
+    def can(self, what: str) -> bool:
+        """Whether it has a method: ``slow``, ``restart`` or ``corrupt``."""
+        return callable(getattr(self._running, what, None))
+
+    def stop(self) -> None:
+        """End it; never raises."""
+        with contextlib.suppress(Exception):
+            self._running.stop()
+
+    def start(self) -> None:
+        """Start it again after :meth:`stop`, at the same address.
+
+        Raises:
+            ClientUnavailable: it comes up elsewhere.
+        """
+        address = str(self._call(self._running.start))
+        if address != self.address:
+            raise ClientUnavailable(
+                f"backend {self._place.text}: it was at {self.address} and came back at {address}; a plugin cannot know that"
+            )
+
+    def slow(self, seconds: float) -> None:
+        """Let each answer take so long from now on; 0 ends that."""
+        self._call(self._running.slow, seconds)
+
+    def restart(self) -> None:
+        """Stop and start it, at the same address."""
+        self._call(self._running.restart)
+
+    def corrupt(self, key: str, how: str) -> Any:
+        """Damage what is stored under a key."""
+        return self._call(self._running.corrupt, key, how)
+
+    def _call(self, method: Callable[..., Any], *args: Any) -> Any:
+        try:
+            return method(*args)
+        except Exception as error:
+            raise ClientUnavailable(f"backend {self._place.text}: {describe(error)}") from error

@@ -1,0 +1,60 @@
+"""Decides at which call of the file system a plugin's process is killed, and keeps account of what is not on the disk yet."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+from collections.abc import Callable
+
+from harness.l2.calls.call import FileCall
+from harness.l2.calls.disk import Disk
+from harness.l2.calls.watcher import GO, Decision, Kill
+
+
+class Trigger:
+    """Counts changes; once armed it kills before one of them. Calls come from the watcher's thread.
+
+    ``hear`` is told of each change and its number before it is decided about.
+    """
+
+    def __init__(self, disk: Disk | None = None, hear: Callable[[FileCall, int], None] | None = None) -> None:
+        self.changes = 0
+        """All that were seen."""
+        self.fired = False
+        """The process was killed by us."""
+        self.ended: FileCall | None = None
+        """The call before which the process was killed, once that is known."""
+        self._disk = disk
+        self._hear = hear
+        self._kill_at: int | None = None
+        self._part = 0.0
+
+    @property
+    def armed(self) -> bool:
+        """Whether the end is decided."""
+        return self._kill_at is not None
+
+    def arm(self, number: int, part: float = 0.0) -> None:
+        """Kill before the n-th change from now on; of a write, do ``part`` first."""
+        self._part = part
+        self._kill_at = self.changes + number
+
+    def kill(self, pid: int) -> None:
+        """Kill the process now."""
+        self.fired = True
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(pid, signal.SIGKILL)
+
+    def __call__(self, call: FileCall) -> Decision:
+        """The watcher's question."""
+        if not call.changes:
+            return GO
+        self.changes += 1
+        if self._hear is not None:
+            self._hear(call, self.changes)
+        end = self._kill_at is not None and self.changes >= self._kill_at
+        if self._disk is not None and (not end or self._part):
+            self._disk.before(call)
+        self.fired |= end
+        return Kill(self._part) if end else GO

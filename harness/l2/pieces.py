@@ -1,0 +1,68 @@
+"""Where the bytes of an object lie: what a store changed in the folder, whatever the plugin's layout is."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+
+@dataclass(frozen=True)
+class Piece:
+    """A part of a file that a store wrote."""
+
+    path: Path
+    start: int
+    stop: int
+    own: bool
+    """The file was not there before: it belongs to the object alone."""
+    size: int
+    """Bytes of the whole file."""
+
+    @property
+    def at_end(self) -> bool:
+        """Nothing stands behind it."""
+        return self.stop == self.size
+
+
+def files(folder: Path) -> dict[Path, bytes]:
+    """What every file of a folder holds."""
+    found = {}
+    for path in sorted(folder.rglob("*")):
+        with contextlib.suppress(OSError):
+            if path.is_file() and not path.is_symlink():
+                found[path] = path.read_bytes()
+    return found
+
+
+def pieces_of(folder: Path, store: Callable[[], object]) -> Sequence[Piece]:
+    """What a store of one object writes; nothing else may be under way."""
+    before = files(folder)
+    store()
+    return changed(before, files(folder))
+
+
+def changed(before: Mapping[Path, bytes], after: Mapping[Path, bytes]) -> Sequence[Piece]:
+    """The parts of files that are new or different; of each file the stretch from the first difference to the last."""
+    found = []
+    for path, content in after.items():
+        old = before.get(path)
+        if old is None:
+            if content:
+                found.append(Piece(path, 0, len(content), own=True, size=len(content)))
+        elif old != content:
+            start, stop = _stretch(old, content)
+            if start < stop:
+                found.append(Piece(path, start, stop, own=False, size=len(content)))
+    return found
+
+
+def _stretch(old: bytes, new: bytes) -> tuple[int, int]:
+    start = next((place for place, (one, two) in enumerate(zip(old, new, strict=False)) if one != two), min(len(old), len(new)))
+    if len(old) != len(new):
+        return start, len(new)
+    stop = len(new)
+    while stop > start and old[stop - 1] == new[stop - 1]:
+        stop -= 1
+    return start, stop

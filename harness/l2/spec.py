@@ -1,0 +1,168 @@
+"""Which plugin is judged, as users write it: ``reference``, ``mutant:NAME``, ``lmcache:ADAPTER`` or a class."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any, Final, Literal, get_args
+
+from harness.usage import UsageError
+
+Kind = Literal["native_plugin", "plugin"]
+KINDS: Final[tuple[Kind, ...]] = get_args(Kind)
+DEFAULT_KIND: Final[Kind] = "native_plugin"
+REFERENCE: Final = "reference"
+FOLDER: Final = "{dir}"
+BACKEND: Final = "{backend}"
+FORMS: Final = "reference, mutant:NAME, lmcache:ADAPTER, package.module:Class, path/to/file.py:Class"
+_TREE: Final = Path(__file__).resolve().parents[2]
+_REFERENCE_CLASSES: Final[Mapping[Kind, str]] = MappingProxyType(
+    {
+        "native_plugin": "harness.reference.l2.plugin:ReferencePlugin",
+        "plugin": "harness.reference.l2.adapter:ReferenceAdapter",
+    }
+)
+_REFERENCE_PARAMS: Final[Mapping[str, Any]] = MappingProxyType({"folder": FOLDER})
+
+
+@dataclass(frozen=True)
+class PluginSpec:
+    """A plugin that can be opened: where its class is, what it is made with, and in which interpreter."""
+
+    text: str
+    """As the user wrote it."""
+    kind: Kind
+    module: str
+    """A dotted name, or the path of a file that ends in ``.py``."""
+    class_name: str
+    params: Mapping[str, Any]
+    """With ``{dir}`` and ``{backend}`` in their places."""
+    paths: tuple[str, ...] = ()
+    """What is put in front of the interpreter's search path."""
+    python: str = field(default_factory=lambda: sys.executable)
+    real: bool = False
+    """The interpreter is one of the pinned environment, with the lmcache of the release that is judged."""
+    environment: Mapping[str, str] | None = None
+    """Variables of its process; those of this one if None."""
+    options: Mapping[str, Any] = field(default_factory=dict)
+    """What the program that holds it has to know besides; see :mod:`harness.l2.pinned`."""
+
+    @property
+    def names_folder(self) -> bool:
+        """Whether it stores in a folder of the harness."""
+        return _mentions(self.params, FOLDER)
+
+    @property
+    def names_backend(self) -> bool:
+        """Whether it wants the address of a backend."""
+        return _mentions(self.params, BACKEND)
+
+    def params_for(self, folder: Path, backend: str | None = None) -> dict[str, Any]:
+        """The parameters with a folder and an address put in."""
+        values = {FOLDER: str(folder)} | ({BACKEND: backend} if backend is not None else {})
+        filled: dict[str, Any] = _filled(dict(self.params), values)
+        return filled
+
+    def with_params(self, **params: Any) -> PluginSpec:
+        """The same plugin with some parameters changed."""
+        return replace(self, params={**self.params, **params})
+
+
+def parse_plugin(text: str, kind: str | None = None, params: str | None = None) -> PluginSpec:
+    """What a user wrote; ``params`` is JSON.
+
+    Raises:
+        UsageError: it names no plugin, or a kind that does not exist, or the parameters are no JSON object.
+        ClientUnavailable: there is no such mutant.
+    """
+    asked = next((one for one in KINDS if one == kind), None)
+    if asked is None and kind is not None:
+        raise UsageError(f"unknown type of plugin {kind!r}; write one of {', '.join(KINDS)}")
+    given = _parse_params(params)
+    word, _, rest = text.strip().partition(":")
+    if text.strip() == REFERENCE:
+        return _ours(text, asked or DEFAULT_KIND, _REFERENCE_CLASSES[asked or DEFAULT_KIND], given)
+    if word == "mutant":
+        return _mutant(text, rest, asked, given)
+    if word == "lmcache":
+        _only(text, asked, "plugin")
+        if not rest:
+            raise UsageError(f"{text!r} names no adapter of lmcache; write lmcache:fs, lmcache:mock, lmcache:resp or the like")
+        return PluginSpec(text, "plugin", "lmcache", rest, given or {}, real=True)
+    module, _, name = text.strip().rpartition(":")
+    if not module or not name.isidentifier():
+        raise UsageError(f"{text!r} names no plugin; write one of: {FORMS}{_suggestion(text.strip())}")
+    chosen = asked or DEFAULT_KIND
+    if module.endswith(".py"):
+        path = Path(module).expanduser()
+        if not path.is_file():
+            raise UsageError(f"there is no file {path}, as {text!r} says; paths are relative to {Path.cwd()}")
+        module = str(path.resolve())
+    elif "/" in module:
+        raise UsageError(f"{text!r}: {module} is no module; write package.module:Class, or the path of a file that ends in .py")
+    return PluginSpec(text, chosen, module, name, given or {}, (str(Path.cwd()),), real=chosen == "plugin")
+
+
+def _only(text: str, asked: Kind | None, kind: Kind) -> None:
+    if asked not in {None, kind}:
+        raise UsageError(f"{text!r} is of type {kind}; leave --type out, or write --type {kind}")
+
+
+def _parse_params(text: str | None) -> dict[str, Any] | None:
+    if text is None:
+        return None
+    try:
+        found = json.loads(text)
+    except ValueError as error:
+        raise UsageError(
+            f'--params must be a JSON object, such as \'{{"folder": "{FOLDER}"}}\'; {text!r} is none: {error}'
+        ) from None
+    if not isinstance(found, dict):
+        raise UsageError(
+            f"--params must be a JSON object, whose members are the arguments of the class; got a {type(found).__name__}"
+        )
+    return found
+
+
+def _ours(text: str, kind: Kind, place: str, given: dict[str, Any] | None) -> PluginSpec:
+    module, _, name = place.partition(":")
+    params = _REFERENCE_PARAMS if given is None else given
+    return PluginSpec(text, kind, module, name, params, (str(_TREE),), real=kind == "plugin")
+
+
+def _mutant(text: str, name: str, asked: Kind | None, given: dict[str, Any] | None) -> PluginSpec:
+    from harness.mutants.mutant import find_plugin_mutant
+
+    found = find_plugin_mutant(name)
+    kind = next(one for one in KINDS if one == found.kind)
+    _only(text, asked, kind)
+    return _ours(text, kind, found.place, given)
+
+
+def _suggestion(text: str) -> str:
+    if text.endswith(".py"):
+        return f" (with the name of the class: {text}:MyPlugin)"
+    head, _, tail = text.rpartition(".")
+    return f" (a class of a module: {head}:{tail})" if ":" not in text and head and tail[:1].isupper() else ""
+
+
+def _mentions(value: Any, word: str) -> bool:
+    if isinstance(value, str):
+        return word in value
+    if isinstance(value, Mapping):
+        return any(_mentions(one, word) for one in value.values())
+    return isinstance(value, list | tuple) and any(_mentions(one, word) for one in value)
+
+
+def _filled(value: Any, words: Mapping[str, str]) -> Any:
+    if isinstance(value, str):
+        for word, text in words.items():
+            value = value.replace(word, text)
+        return value
+    if isinstance(value, Mapping):
+        return {name: _filled(one, words) for name, one in value.items()}
+    return [_filled(one, words) for one in value] if isinstance(value, list | tuple) else value

@@ -1,0 +1,1 @@
+"""The reference storage plugin, each time with one realistic defect."""

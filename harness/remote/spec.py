@@ -1,0 +1,174 @@
+"""Which connector is judged, as users write it: ``reference``, ``mutant:NAME``, ``lmcache:fs``, ``package.module:Class``."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any, Final
+
+from harness.remote.contract import FORMS, Form
+from harness.usage import UsageError
+from wire.release import Release
+
+REFERENCE: Final = "reference"
+FOLDER: Final = "{dir}"
+BACKEND: Final = "{backend}"
+WORDS: Final = "reference, mutant:NAME, lmcache:fs and the like, package.module:Class"
+PLUGIN_NAME: Final = "lmconform"
+"""Under which name a class stands in ``remote_storage_plugins``; its settings are ``remote_storage_plugin.lmconform.SETTING``."""
+EXTRA_CONFIG: Final = "extra_config"
+"""The member of ``--params`` that goes into lmcache's ``extra_config`` as it is."""
+
+_TREE: Final = Path(__file__).resolve().parents[2]
+_REFERENCE_CLASS: Final = ("harness.reference.remote.connector", "FileConnector")
+_REFERENCE_PARAMS: Final[Mapping[str, Any]] = {"folder": FOLDER}
+
+
+@dataclass(frozen=True)
+class ConnectorSpec:
+    """A connector that can be opened in the lmcache of a release."""
+
+    text: str
+    """As the user wrote it."""
+    module: str = ""
+    class_name: str = ""
+    url: str | None = None
+    """What stands in ``remote_url``; then the class, if any, is the ``ConnectorAdapter`` that understands it."""
+    name: str = PLUGIN_NAME
+    """The name of the plugin."""
+    params: Mapping[str, Any] = field(default_factory=dict)
+    extra_config: Mapping[str, Any] = field(default_factory=dict)
+    path: tuple[str, ...] = ()
+    """Folders where the module is looked for."""
+    built_in: bool = False
+    """lmcache brings it along."""
+
+    def form(self, release: Release) -> Form:
+        """How the config of a release names it.
+
+        Raises:
+            UsageError: that release has no such form.
+        """
+        if self.url is not None:
+            chosen: Form = "adapter" if self.module else "url"
+        elif self.built_in:
+            chosen = "builtin"
+        else:
+            chosen = "plugin" if "plugin" in FORMS[release] else "external"
+        if chosen not in FORMS[release]:
+            raise UsageError(f"lmcache {release} cannot load {self.text}: it has no {chosen} form of a remote connector")
+        return chosen
+
+    @property
+    def names_folder(self) -> bool:
+        """Whether it stores in a folder of the harness."""
+        return mentions((self.params, self.extra_config, self.url), FOLDER)
+
+    @property
+    def names_backend(self) -> bool:
+        """Whether it wants the address of a backend."""
+        return mentions((self.params, self.extra_config, self.url), BACKEND)
+
+    def job(self, release: Release, folder: Path, backend: str | None) -> dict[str, Any]:
+        """What the host is told, with the folder and the address filled in."""
+        values = {FOLDER: str(folder)} | ({BACKEND: backend} if backend is not None else {})
+        members = {
+            "form": self.form(release),
+            "name": self.name,
+            "module": self.module,
+            "class": self.class_name,
+            "url": self.url,
+            "params": dict(self.params),
+            "extra_config": dict(self.extra_config),
+        }
+        found: dict[str, Any] = filled(members, values)
+        return {**found, "path": list(self.path)}
+
+
+def parse_connector(text: str, params: str | None = None, url: str | None = None) -> ConnectorSpec:
+    """What a user wrote; ``params`` is JSON, ``url`` stands in ``remote_url``.
+
+    Raises:
+        UsageError: it names no connector, or the parameters are no JSON object.
+    """
+    given = _parse_params(params)
+    word, _, rest = text.strip().partition(":")
+    if text.strip() == REFERENCE:
+        return _with(ConnectorSpec(text, *_REFERENCE_CLASS, path=(str(_TREE),)), given, url, _REFERENCE_PARAMS)
+    if word == "mutant":
+        return _with(_mutant(text, rest), given, url, _REFERENCE_PARAMS)
+    if word == "lmcache":
+        return _with(_built_in(text, rest, url), given, url)
+    module, _, name = text.strip().rpartition(":")
+    if not module or not name.isidentifier() or "/" in module:
+        raise UsageError(f"{text!r} names no connector; write one of: {WORDS}{_suggestion(text.strip())}")
+    return _with(ConnectorSpec(text, module, name, path=(str(Path.cwd()),)), given, url)
+
+
+def _with(
+    spec: ConnectorSpec, given: Mapping[str, Any] | None, url: str | None, otherwise: Mapping[str, Any] | None = None
+) -> ConnectorSpec:
+    found = dict(given if given is not None else otherwise or spec.params)
+    extra = {**spec.extra_config, **found.pop(EXTRA_CONFIG, {})}
+    name = str(found.pop("name", spec.name))
+    return replace(spec, params=found, extra_config=extra, name=name, url=url if url is not None else spec.url)
+
+
+def _parse_params(text: str | None) -> dict[str, Any] | None:
+    if text is None:
+        return None
+    try:
+        found = json.loads(text)
+    except ValueError as error:
+        raise UsageError(
+            f'--params must be a JSON object, such as \'{{"folder": "{FOLDER}"}}\'; {text!r} is none: {error}'
+        ) from None
+    if not isinstance(found, dict) or not isinstance(found.get(EXTRA_CONFIG, {}), dict):
+        raise UsageError(f"--params must be a JSON object of settings, and its member {EXTRA_CONFIG}, if any, an object too")
+    return found
+
+
+def _built_in(text: str, name: str, url: str | None) -> ConnectorSpec:
+    from harness.remote.builtin import BUILT_IN
+
+    if name in BUILT_IN:
+        return replace(BUILT_IN[name], text=text)
+    if url is None:
+        raise UsageError(
+            f"{text!r} is no connector that is known here; write one of: {', '.join(sorted(BUILT_IN))}, or add --url"
+        )
+    return ConnectorSpec(text, url=url)
+
+
+def _mutant(text: str, name: str) -> ConnectorSpec:
+    from harness.mutants.mutant import find_connector_mutant
+
+    module, _, class_name = find_connector_mutant(name).place.partition(":")
+    return ConnectorSpec(text, module, class_name, path=(str(_TREE),))
+
+
+def _suggestion(text: str) -> str:
+    head, _, tail = text.rpartition(".")
+    return f" (a class of a module: {head}:{tail})" if ":" not in text and head and tail[:1].isupper() else ""
+
+
+def mentions(value: Any, word: str) -> bool:
+    """Whether a text stands anywhere in a value of JSON."""
+    if isinstance(value, str):
+        return word in value
+    if isinstance(value, Mapping):
+        return any(mentions(one, word) for one in value.values())
+    return isinstance(value, list | tuple) and any(mentions(one, word) for one in value)
+
+
+def filled(value: Any, words: Mapping[str, str]) -> Any:
+    """A value of JSON with words replaced wherever they stand."""
+    if isinstance(value, str):
+        for word, text in words.items():
+            value = value.replace(word, text)
+        return value
+    if isinstance(value, Mapping):
+        return {name: filled(one, words) for name, one in value.items()}
+    return [filled(one, words) for one in value] if isinstance(value, list | tuple) else value
