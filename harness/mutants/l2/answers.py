@@ -136,7 +136,7 @@ class AnswersInOrder(ReferencePlugin):
 @l2_mutant(
     "acknowledged-before-it-is-written",
     stands_for="A write-behind cache that nobody reads from.",
-    found_by=("l2.semantics.visible-at-once", "l2.durability.*", "l2.histories.any-order"),
+    found_by=("l2.semantics.visible-at-once", "l2.histories.any-order"),
 )
 class AcknowledgesEarly(ReferencePlugin):
     """Completes a store when it has copied the bytes, and writes them a little later."""

@@ -23,7 +23,7 @@ AGES: Final = 3600.0
 @l2_mutant(
     "gateway-given-up-for-good",
     stands_for="A flag that is set when the storage fails, and that nobody takes back.",
-    found_by=("l2.backend.*",),
+    found_by=("l2.backend.goes-down",),
 )
 class GivesUpForGood(ReferencePlugin):
     """Never asks a gateway again that did not answer once."""
@@ -56,7 +56,7 @@ class _OneConnection(GatewayLink):
 @l2_mutant(
     "gateway-never-connected-again",
     stands_for="A connection that is made in the beginning, and used until the end.",
-    found_by=("l2.backend.*",),
+    found_by=("l2.backend.restarted", "l2.backend.goes-down"),
 )
 class ConnectsOnce(ReferencePlugin):
     """Goes on with the connection that it has, also when it is broken."""
@@ -68,7 +68,7 @@ class ConnectsOnce(ReferencePlugin):
 @l2_mutant(
     "gateway-waited-for-without-end",
     stands_for="A socket without a timeout.",
-    found_by=("l2.backend.*",),
+    found_by=("l2.backend.slow",),
 )
 class WaitsWithoutEnd(ReferencePlugin):
     """Waits for an answer as long as it takes."""
@@ -80,7 +80,7 @@ class WaitsWithoutEnd(ReferencePlugin):
 @l2_mutant(
     "gateway-waited-for-by-each-object",
     stands_for="A timeout for a request, and a batch of many requests.",
-    found_by=("l2.backend.*",),
+    found_by=("l2.backend.slow",),
 )
 class WaitsForEachObject(ReferencePlugin):
     """Waits for each object of a batch as long as for one, and asks again at once."""
@@ -118,7 +118,7 @@ class _LateAnswers(GatewayLink):
 @l2_mutant(
     "gateway-late-answer-taken-for-the-next",
     stands_for="A connection that is used on after a timeout, with an answer still to come.",
-    found_by=("l2.backend.*",),
+    found_by=("l2.backend.late-answers",),
 )
 class TakesLateAnswers(ReferencePlugin):
     """Takes the answer that came too late for that to its next question."""
@@ -130,7 +130,7 @@ class TakesLateAnswers(ReferencePlugin):
 @l2_mutant(
     "gateway-must-be-up",
     stands_for="A first connection in the constructor.",
-    found_by=("l2.backend.*",),
+    found_by=("l2.backend.down-at-start",),
 )
 class MustBeUp(ReferencePlugin):
     """Cannot be made while its gateway is down."""
@@ -144,7 +144,7 @@ class MustBeUp(ReferencePlugin):
 @l2_mutant(
     "gateway-down-is-an-error",
     stands_for="An exception of the client library that ends up in the thread that nobody watches.",
-    found_by=("l2.backend.*",),
+    found_by=("l2.backend.goes-down",),
 )
 class NeverCompletes(ReferencePlugin):
     """Completes no batch that the gateway did not answer."""
@@ -164,7 +164,7 @@ class _Endless(Backlog):
 @l2_mutant(
     "backlog-without-limit",
     stands_for="A queue that grows.",
-    found_by=("l2.backend.*", "l2.statistics.*", "l2.backlog.*"),
+    found_by=("l2.backend.backlog",),
 )
 class TakesEverything(ReferencePlugin):
     """Takes any number of stores, however many wait."""
@@ -177,7 +177,7 @@ class TakesEverything(ReferencePlugin):
 @l2_mutant(
     "refused-and-called-stored",
     stands_for="A cache that drops what it has no room for, and thinks that this is nobody's business.",
-    found_by=("l2.backend.*", "l2.statistics.*", "l2.backlog.*"),
+    found_by=("l2.backend.backlog",),
 )
 class CallsRefusedStored(ReferencePlugin):
     """Says that a store succeeded that it refused because too much was waiting."""

@@ -17,7 +17,7 @@ MOST = 256
 
 @l2_mutant(
     "batches-of-256",
-    stands_for="a field of one byte, or a limit of the storage's interface that nobody divides batches by",
+    stands_for="A field of one byte, or a limit of the storage's interface that nobody divides batches by.",
     found_by=("l2.native-batches.thousand-keys",),
 )
 class BatchesOf256(ReferencePlugin):
@@ -32,7 +32,7 @@ class BatchesOf256(ReferencePlugin):
 
 @l2_mutant(
     "nothing-never-completes",
-    stands_for="a batch that completes with its last object, of which an empty one has none",
+    stands_for="A batch that completes with its last object, of which an empty one has none.",
     found_by=("l2.native-batches.no-keys",),
 )
 class NothingNeverCompletes(ReferencePlugin):
@@ -45,7 +45,7 @@ class NothingNeverCompletes(ReferencePlugin):
 
 @l2_mutant(
     "keys-in-a-set",
-    stands_for="a dictionary of what a batch asks for, in which a key is there once",
+    stands_for="A dictionary of what a batch asks for, in which a key is there once.",
     found_by=("l2.native-batches.key-twice",),
 )
 class KeysInASet(ReferencePlugin):
@@ -68,7 +68,7 @@ def _by_another_name(name: Any) -> type[ReferencePlugin]:
 
 @l2_mutant(
     "slashes-replaced",
-    stands_for="names of files made of keys by replacing what a file system does not like",
+    stands_for="Names of files made of keys by replacing what a file system does not like.",
     found_by=("l2.native-batches.different-keys",),
 )
 class SlashesReplaced(_by_another_name(lambda key: key.replace("/", "_"))):  # type: ignore[misc]  # made above
@@ -77,7 +77,7 @@ class SlashesReplaced(_by_another_name(lambda key: key.replace("/", "_"))):  # t
 
 @l2_mutant(
     "case-folded",
-    stands_for="a file system, or a column of a database, that does not tell large letters from small ones",
+    stands_for="A file system, or a column of a database, that does not tell large letters from small ones.",
     found_by=("l2.native-batches.different-keys",),
 )
 class CaseFolded(_by_another_name(str.lower)):  # type: ignore[misc]  # made above
@@ -86,7 +86,7 @@ class CaseFolded(_by_another_name(str.lower)):  # type: ignore[misc]  # made abo
 
 @l2_mutant(
     "keys-cut",
-    stands_for="a field of limited length for keys",
+    stands_for="A field of limited length for keys.",
     found_by=("l2.native-batches.different-keys",),
 )
 class KeysCut(_by_another_name(lambda key: key[:255])):  # type: ignore[misc]  # made above
@@ -95,7 +95,7 @@ class KeysCut(_by_another_name(lambda key: key[:255])):  # type: ignore[misc]  #
 
 @l2_mutant(
     "salts-dropped",
-    stands_for="keys that are taken apart as they were before there were salts",
+    stands_for="Keys that are taken apart as they were before there were salts.",
     found_by=("l2.native-batches.different-keys",),
 )
 class SaltsDropped(_by_another_name(lambda key: "@".join(key.split("@")[:4]))):  # type: ignore[misc]  # made above
@@ -104,7 +104,7 @@ class SaltsDropped(_by_another_name(lambda key: "@".join(key.split("@")[:4]))): 
 
 @l2_mutant(
     "keys-as-file-names",
-    stands_for="one file for each object, named by its key",
+    stands_for="One file for each object, named by its key.",
     found_by=("l2.native-batches.any-model", "l2.native-batches.any-salt"),
 )
 class KeysAsFileNames(ReferencePlugin):
@@ -116,7 +116,7 @@ class KeysAsFileNames(ReferencePlugin):
 
 @l2_mutant(
     "keys-as-paths",
-    stands_for="a folder for each model, by the name that the model has",
+    stands_for="A folder for each model, by the name that the model has.",
     found_by=("l2.native-batches.stays-in-its-folder",),
 )
 class KeysAsPaths(ReferencePlugin):

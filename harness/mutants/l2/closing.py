@@ -24,7 +24,7 @@ AWAY = 0.02
 
 @l2_mutant(
     "bound-to-a-thread",
-    stands_for="a database connection that may be used only in the thread that opened it",
+    stands_for="A database connection that may be used only in the thread that opened it.",
     found_by=("l2.native-threads.threads-of-the-server",),
 )
 class BoundToAThread(ReferencePlugin):
@@ -43,7 +43,7 @@ class BoundToAThread(ReferencePlugin):
 
 @l2_mutant(
     "slow-to-close",
-    stands_for="a close that waits for what is under way in a storage that is away",
+    stands_for="A close that waits for what is under way in a storage that is away.",
     found_by=("l2.native-close.close-idle",),
 )
 class SlowToClose(ReferencePlugin):
@@ -57,7 +57,7 @@ class SlowToClose(ReferencePlugin):
 
 @l2_mutant(
     "close-while-busy-raises",
-    stands_for="an assertion that everything is done, in close",
+    stands_for="An assertion that everything is done, in close.",
     found_by=("l2.native-close.close-under-way",),
 )
 class CloseWhileBusyRaises(ReferencePlugin):
@@ -81,7 +81,7 @@ class _Slow(Bare):
 
 @l2_mutant(
     "reads-after-close",
-    stands_for="threads that are daemons, and that close leaves to themselves",
+    stands_for="Threads that are daemons, and that close leaves to themselves.",
     found_by=("l2.native-close.nothing-read-after-close",),
 )
 class ReadsAfterClose(ReferencePlugin):
@@ -96,7 +96,7 @@ class ReadsAfterClose(ReferencePlugin):
 
 @l2_mutant(
     "writes-after-close",
-    stands_for="a read that was handed to the system, and that nobody takes back",
+    stands_for="A read that was handed to the system, and that nobody takes back.",
     found_by=("l2.native-close.nothing-written-after-close",),
 )
 class WritesAfterClose(ReferencePlugin):
@@ -112,7 +112,7 @@ class WritesAfterClose(ReferencePlugin):
 
 @l2_mutant(
     "threads-left",
-    stands_for="a pool of threads that nobody shuts down",
+    stands_for="A pool of threads that nobody shuts down.",
     found_by=("l2.native-close.nothing-left",),
 )
 class ThreadsLeft(ReferencePlugin):
@@ -125,7 +125,7 @@ class ThreadsLeft(ReferencePlugin):
 
 @l2_mutant(
     "descriptors-left",
-    stands_for="an eventfd that is closed with the process",
+    stands_for="An eventfd that is closed with the process.",
     found_by=("l2.native-close.nothing-left",),
 )
 class DescriptorsLeft(ReferencePlugin):
@@ -138,7 +138,7 @@ class DescriptorsLeft(ReferencePlugin):
 
 @l2_mutant(
     "closes-once",
-    stands_for="a close that closes descriptors it has no more",
+    stands_for="A close that closes descriptors it has no more.",
     found_by=("l2.native-close.closed-twice",),
 )
 class ClosesOnce(ReferencePlugin):
@@ -153,7 +153,7 @@ class ClosesOnce(ReferencePlugin):
 
 @l2_mutant(
     "one-list-for-all",
-    stands_for="state in the class, or in its module, that should be in the instance",
+    stands_for="State in the class, or in its module, that should be in the instance.",
     found_by=("l2.native-close.two-instances",),
 )
 class OneListForAll(ReferencePlugin):

@@ -19,7 +19,7 @@ SLOTS = 16
 
 @l2_mutant(
     "numbers-by-kind",
-    stands_for="a table of operations for each kind, with numbers of its own",
+    stands_for="A table of operations for each kind, with numbers of its own.",
     found_by=("l2.native-completions.numbers-under-way",),
 )
 class NumbersByKind(ReferencePlugin):
@@ -40,7 +40,7 @@ class _OfThread(threading.local):
 
 @l2_mutant(
     "numbers-by-thread",
-    stands_for="a counter in storage of the thread, because a lock was to be avoided",
+    stands_for="A counter in storage of the thread, because a lock was to be avoided.",
     found_by=("l2.native-completions.numbers-of-threads",),
 )
 class NumbersByThread(ReferencePlugin):
@@ -56,7 +56,7 @@ class NumbersByThread(ReferencePlugin):
 
 @l2_mutant(
     "numbers-again",
-    stands_for="the place in a table of operations as their number, given out again once it is free",
+    stands_for="The place in a table of operations as their number, given out again once it is free.",
     found_by=("l2.native-completions.numbers-for-life",),
 )
 class NumbersAgain(ReferencePlugin):
@@ -81,7 +81,7 @@ class NumbersAgain(ReferencePlugin):
 
 @l2_mutant(
     "completes-twice",
-    stands_for="a load that completes when its bytes are there, and again when its connection is given back",
+    stands_for="A load that completes when its bytes are there, and again when its connection is given back.",
     found_by=("l2.native-completions.each-completes-once",),
 )
 class CompletesTwice(ReferencePlugin):
@@ -95,7 +95,7 @@ class CompletesTwice(ReferencePlugin):
 
 @l2_mutant(
     "misses-never-complete",
-    stands_for="an exception about an object that is not there, which ends what would have completed the batch",
+    stands_for="An exception about an object that is not there, which ends what would have completed the batch.",
     found_by=("l2.native-completions.each-completes-once",),
 )
 class MissesNeverComplete(ReferencePlugin):
@@ -109,7 +109,7 @@ class MissesNeverComplete(ReferencePlugin):
 
 @l2_mutant(
     "three-parts",
-    stands_for="a completion without the error text, which nobody reads anyway",
+    stands_for="A completion without the error text, which nobody reads anyway.",
     found_by=("l2.native-completions.readable-completions",),
 )
 class ThreeParts(ReferencePlugin):
@@ -122,7 +122,7 @@ class ThreeParts(ReferencePlugin):
 
 @l2_mutant(
     "lists-of-numbers",
-    stands_for="completions as they come out of JSON or msgpack: lists, with 0 and 1 for booleans",
+    stands_for="Completions as they come out of JSON or msgpack: lists, with 0 and 1 for booleans.",
     found_by=("l2.native-completions.types-of-completions",),
 )
 class ListsOfNumbers(ReferencePlugin):
@@ -143,7 +143,7 @@ class _ShortResults(Completions):
 
 @l2_mutant(
     "lookup-of-a-prefix",
-    stands_for="a lookup that ends at the first object that is missing, as lookups of a prefix do elsewhere in LMCache",
+    stands_for="A lookup that ends at the first object that is missing, as lookups of a prefix do elsewhere in LMCache.",
     found_by=("l2.native-completions.results-of-lookups",),
 )
 class LookupOfAPrefix(ReferencePlugin):
@@ -155,7 +155,7 @@ class LookupOfAPrefix(ReferencePlugin):
 
 @l2_mutant(
     "load-without-results",
-    stands_for="a load that reports whether it ran, not what it found",
+    stands_for="A load that reports whether it ran, not what it found.",
     found_by=("l2.native-completions.results-of-loads",),
 )
 class LoadWithoutResults(ReferencePlugin):
@@ -171,7 +171,7 @@ class LoadWithoutResults(ReferencePlugin):
 
 @l2_mutant(
     "delete-without-results",
-    stands_for="a delete that is sent and forgotten",
+    stands_for="A delete that is sent and forgotten.",
     found_by=("l2.native-completions.results-of-deletes",),
 )
 class DeleteWithoutResults(ReferencePlugin):

@@ -106,7 +106,7 @@ class _InPlace(ObjectFolder):
 @l2_mutant(
     "overwrites-in-place",
     stands_for="Files that are opened for writing under their final names.",
-    found_by=("l2.overwriting.*", "l2.durability.*"),
+    found_by=("l2.durability.kill-in-a-second-store", "l2.overwriting.not-written-twice"),
 )
 class OverwritesInPlace(OverFolder):
     """Writes the fragments of an object over those that are there, and then the manifest."""
@@ -269,7 +269,7 @@ class RemembersDeletes(OverFolder):
 @l2_mutant(
     "checksum-unchecked",
     stands_for="Checksums that are written and never read.",
-    found_by=("l2.integrity.*",),
+    found_by=("l2.integrity.damaged-while-open",),
 )
 class ChecksNoChecksum(OverFolder):
     """Trusts fragments of the right length."""
@@ -284,7 +284,7 @@ class ChecksNoChecksum(OverFolder):
 @l2_mutant(
     "length-unchecked",
     stands_for="Reads into memory of the right size, of which a short file fills a part.",
-    found_by=("l2.integrity.*",),
+    found_by=("l2.integrity.damaged-while-open",),
 )
 class ChecksNoLength(OverFolder):
     """Brings zeros for what a fragment lacks."""
@@ -306,7 +306,7 @@ class ChecksNoLength(OverFolder):
 @l2_mutant(
     "shown-before-it-is-whole",
     stands_for="A file of its full length that is filled afterwards, and readers that look at lengths.",
-    found_by=("l2.durability.*", "l2.crash.*", "l2.overwriting.at-once"),
+    found_by=("l2.durability.kill-in-a-store", "l2.overwriting.at-once"),
 )
 class ManifestFirst(OverFolder):
     """Writes the manifest first, then the fragments, whose space is reserved before; readers look at lengths."""
@@ -335,7 +335,7 @@ class ManifestFirst(OverFolder):
 @l2_mutant(
     "damage-never-healed",
     stands_for="A miss for what is damaged, and a store that asks the manifest whether there is anything to do.",
-    found_by=("l2.integrity.*",),
+    found_by=("l2.integrity.damaged-while-open",),
 )
 class NeverHeals(OverFolder):
     """Leaves a damaged object where it is, and takes the next store of it for done."""
@@ -350,7 +350,7 @@ class NeverHeals(OverFolder):
 @l2_mutant(
     "leftovers-stay",
     stands_for="Temporary files that only those remove who made them.",
-    found_by=("l2.durability.*", "l2.crash.*"),
+    found_by=("l2.durability.leftovers",),
 )
 class LeavesLeftovers(OverFolder):
     """Never removes what killed processes left."""

@@ -19,7 +19,7 @@ PAUSE = 0.6
 
 @l2_mutant(
     "works-in-the-submit",
-    stands_for="a synchronous client of a storage behind the asynchronous interface",
+    stands_for="A synchronous client of a storage behind the asynchronous interface.",
     found_by=("l2.native-submits.returns-at-once", "l2.native-submits.large-object"),
 )
 class WorksInTheSubmit(ReferencePlugin):
@@ -33,7 +33,7 @@ class WorksInTheSubmit(ReferencePlugin):
 
 @l2_mutant(
     "short-queue",
-    stands_for="a queue of limited length whose put waits for a place",
+    stands_for="A queue of limited length whose put waits for a place.",
     found_by=("l2.native-submits.with-a-backlog",),
 )
 class ShortQueue(ReferencePlugin):
@@ -58,7 +58,7 @@ class ShortQueue(ReferencePlugin):
 
 @l2_mutant(
     "keeps-the-interpreter",
-    stands_for="an extension that waits for its storage without giving the interpreter's lock back",
+    stands_for="An extension that waits for its storage without giving the interpreter's lock back.",
     found_by=("l2.native-submits.interpreter-stays-free",),
 )
 class KeepsTheInterpreter(ReferencePlugin):
