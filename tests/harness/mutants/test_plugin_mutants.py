@@ -1,4 +1,4 @@
-"""The mutants of the reference plugin: enough of them, each documented, each with a case that is about it; two meet theirs here."""
+"""The mutants of the reference plugin: enough of them, documented, each with a case that is about it; two meet theirs here."""
 
 import re
 
