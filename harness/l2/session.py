@@ -98,6 +98,15 @@ class PluginSession(Watch):
         """Open plugins as they are in a release of lmcache from now on."""
         self.release = release
 
+    @property
+    def resolved(self) -> PluginSpec:
+        """The plugin as it is opened in the release of the case.
+
+        Raises:
+            ClientUnavailable: the environment of that release cannot be made.
+        """
+        return at_release(self.spec, self.release)
+
     def require(self, operations: Iterable[str]) -> None:
         """Find out before a case begins whether the plugin may still be asked.
 

@@ -31,7 +31,7 @@ def opened(
     process = None
     try:
         try:
-            process = HostProcess(session.spec, session.budget, watcher=watcher)
+            process = HostProcess(session.resolved, session.budget, watcher=watcher)
             plugin = Plugin(process, folder, session.backend_address, watch=Watch())
         except ClientFailure:
             if not trigger.fired:
