@@ -120,6 +120,7 @@ class SubmitsAskTheGateway(ReferencePlugin):
     """Asks the gateway in the submit of a lookup."""
 
     def submit_batch_exists(self, keys: Sequence[str]) -> int:
+        """Begin to look up, with the defect."""
         for key in keys[:1]:
             self._keeper.look(key, time.monotonic() + self._wait)
         return super().submit_batch_exists(keys)
@@ -134,6 +135,7 @@ class SubmitsTryForAWhile(ReferencePlugin):
     """Tries to reach the gateway for half a second before it takes a store."""
 
     def submit_batch_set(self, keys: Sequence[str], buffers: Sequence[memoryview]) -> int:
+        """Begin to store, with the defect."""
         end = time.monotonic() + 0.5
         while self._folder is None and time.monotonic() < end:
             if self._keeper.look("", time.monotonic() + 0.1) is not Outcome.UNAVAILABLE:
@@ -202,6 +204,7 @@ class RemembersWhatItStored(OverLink):
             self._stored: set[str] = set()
 
         def store(self, key: str, source: Leased, until: float) -> Outcome:
+            """Store an object, with the defect."""
             if key in self._stored:
                 return Outcome.DEDUPLICATED
             outcome = super().store(key, source, until)
@@ -222,6 +225,7 @@ class ReadsNoRefusal(OverLink):
         """Looks whether there is a reply."""
 
         def store(self, key: str, source: Leased, until: float) -> Outcome:
+            """Store an object, with the defect."""
             try:
                 data = source.piece(0, source.size)
                 self._ask({"do": "store", "key": key, "check": check(data)}, data, until)

@@ -102,12 +102,15 @@ class StillFindsDamage(OverFolder):
         """Leaves damage for the next store."""
 
         def _taken_away(self, key: str) -> bool:
+            del key
             return True
 
         def look(self, key: str, _until: float = 0.0) -> Outcome:
+            """Look for an object, with the defect."""
             return Outcome.FOUND if place_of(self._root, key).exists() else Outcome.ABSENT
 
         def store(self, key: str, source: Leased, _until: float = 0.0) -> Outcome:
+            """Store an object, with the defect."""
             place = place_of(self._root, key)
             try:
                 manifest = self._manifest(place, key)
@@ -162,11 +165,13 @@ class NeverTriesAgain(OverFolder):
         _broken = False
 
         def store(self, key: str, source: Leased, _until: float = 0.0) -> Outcome:
+            """Store an object, with the defect."""
             outcome = Outcome.DROPPED if self._broken else super().store(key, source)
             self._broken = self._broken or outcome is Outcome.DROPPED
             return outcome
 
         def load(self, key: str, target: Leased, _until: float = 0.0) -> Outcome:
+            """Load an object, with the defect."""
             outcome = Outcome.UNAVAILABLE if self._broken else super().load(key, target)
             self._broken = self._broken or outcome is Outcome.UNAVAILABLE
             return outcome
