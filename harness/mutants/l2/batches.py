@@ -16,7 +16,7 @@ MOST = 256
 
 
 @l2_mutant(
-    "batches-of-256",
+    "l2-batches-of-256",
     stands_for="A field of one byte, or a limit of the storage's interface that nobody divides batches by.",
     found_by=("l2.native-batches.thousand-keys",),
 )
@@ -31,7 +31,7 @@ class BatchesOf256(ReferencePlugin):
 
 
 @l2_mutant(
-    "nothing-never-completes",
+    "l2-nothing-never-completes",
     stands_for="A batch that completes with its last object, of which an empty one has none.",
     found_by=("l2.native-batches.no-keys",),
 )
@@ -44,7 +44,7 @@ class NothingNeverCompletes(ReferencePlugin):
 
 
 @l2_mutant(
-    "keys-in-a-set",
+    "l2-keys-in-a-set",
     stands_for="A dictionary of what a batch asks for, in which a key is there once.",
     found_by=("l2.native-batches.key-twice",),
 )
@@ -67,7 +67,7 @@ def _by_another_name(name: Any) -> type[ReferencePlugin]:
 
 
 @l2_mutant(
-    "slashes-replaced",
+    "l2-slashes-replaced",
     stands_for="Names of files made of keys by replacing what a file system does not like.",
     found_by=("l2.native-batches.different-keys",),
 )
@@ -76,7 +76,7 @@ class SlashesReplaced(_by_another_name(lambda key: key.replace("/", "_"))):  # t
 
 
 @l2_mutant(
-    "case-folded",
+    "l2-case-folded",
     stands_for="A file system, or a column of a database, that does not tell large letters from small ones.",
     found_by=("l2.native-batches.different-keys",),
 )
@@ -85,7 +85,7 @@ class CaseFolded(_by_another_name(str.lower)):  # type: ignore[misc]  # made abo
 
 
 @l2_mutant(
-    "keys-cut",
+    "l2-keys-cut",
     stands_for="A field of limited length for keys.",
     found_by=("l2.native-batches.different-keys",),
 )
@@ -94,7 +94,7 @@ class KeysCut(_by_another_name(lambda key: key[:255])):  # type: ignore[misc]  #
 
 
 @l2_mutant(
-    "salts-dropped",
+    "l2-salts-dropped",
     stands_for="Keys that are taken apart as they were before there were salts.",
     found_by=("l2.native-batches.different-keys",),
 )
@@ -103,7 +103,7 @@ class SaltsDropped(_by_another_name(lambda key: "@".join(key.split("@")[:4]))): 
 
 
 @l2_mutant(
-    "keys-as-file-names",
+    "l2-keys-as-file-names",
     stands_for="One file for each object, named by its key.",
     found_by=("l2.native-batches.any-model", "l2.native-batches.any-salt"),
 )
@@ -115,7 +115,7 @@ class KeysAsFileNames(ReferencePlugin):
 
 
 @l2_mutant(
-    "keys-as-paths",
+    "l2-keys-as-paths",
     stands_for="A folder for each model, by the name that the model has.",
     found_by=("l2.native-batches.stays-in-its-folder",),
 )

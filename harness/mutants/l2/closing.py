@@ -23,7 +23,7 @@ AWAY = 0.02
 
 
 @l2_mutant(
-    "bound-to-a-thread",
+    "l2-bound-to-a-thread",
     stands_for="A database connection that may be used only in the thread that opened it.",
     found_by=("l2.native-threads.threads-of-the-server",),
 )
@@ -42,7 +42,7 @@ class BoundToAThread(ReferencePlugin):
 
 
 @l2_mutant(
-    "slow-to-close",
+    "l2-slow-to-close",
     stands_for="A close that waits for what is under way in a storage that is away.",
     found_by=("l2.native-close.close-idle",),
 )
@@ -56,7 +56,7 @@ class SlowToClose(ReferencePlugin):
 
 
 @l2_mutant(
-    "close-while-busy-raises",
+    "l2-close-while-busy-raises",
     stands_for="An assertion that everything is done, in close.",
     found_by=("l2.native-close.close-under-way",),
 )
@@ -80,7 +80,7 @@ class _Slow(Bare):
 
 
 @l2_mutant(
-    "reads-after-close",
+    "l2-reads-after-close",
     stands_for="Threads that are daemons, and that close leaves to themselves.",
     found_by=("l2.native-close.nothing-read-after-close",),
 )
@@ -95,7 +95,7 @@ class ReadsAfterClose(ReferencePlugin):
 
 
 @l2_mutant(
-    "writes-after-close",
+    "l2-writes-after-close",
     stands_for="A read that was handed to the system, and that nobody takes back.",
     found_by=("l2.native-close.nothing-written-after-close",),
 )
@@ -111,7 +111,7 @@ class WritesAfterClose(ReferencePlugin):
 
 
 @l2_mutant(
-    "threads-left",
+    "l2-threads-left",
     stands_for="A pool of threads that nobody shuts down.",
     found_by=("l2.native-close.nothing-left",),
 )
@@ -124,7 +124,7 @@ class ThreadsLeft(ReferencePlugin):
 
 
 @l2_mutant(
-    "descriptors-left",
+    "l2-descriptors-left",
     stands_for="An eventfd that is closed with the process.",
     found_by=("l2.native-close.nothing-left",),
 )
@@ -137,7 +137,7 @@ class DescriptorsLeft(ReferencePlugin):
 
 
 @l2_mutant(
-    "closes-once",
+    "l2-closes-once",
     stands_for="A close that closes descriptors it has no more.",
     found_by=("l2.native-close.closed-twice",),
 )
@@ -152,7 +152,7 @@ class ClosesOnce(ReferencePlugin):
 
 
 @l2_mutant(
-    "one-list-for-all",
+    "l2-one-list-for-all",
     stands_for="State in the class, or in its module, that should be in the instance.",
     found_by=("l2.native-close.two-instances",),
 )

@@ -18,7 +18,7 @@ SLOTS = 16
 
 
 @l2_mutant(
-    "numbers-by-kind",
+    "l2-numbers-by-kind",
     stands_for="A table of operations for each kind, with numbers of its own.",
     found_by=("l2.native-completions.numbers-under-way",),
 )
@@ -39,7 +39,7 @@ class _OfThread(threading.local):
 
 
 @l2_mutant(
-    "numbers-by-thread",
+    "l2-numbers-by-thread",
     stands_for="A counter in storage of the thread, because a lock was to be avoided.",
     found_by=("l2.native-completions.numbers-of-threads",),
 )
@@ -55,7 +55,7 @@ class NumbersByThread(ReferencePlugin):
 
 
 @l2_mutant(
-    "numbers-again",
+    "l2-numbers-again",
     stands_for="The place in a table of operations as their number, given out again once it is free.",
     found_by=("l2.native-completions.numbers-for-life",),
 )
@@ -80,7 +80,7 @@ class NumbersAgain(ReferencePlugin):
 
 
 @l2_mutant(
-    "completes-twice",
+    "l2-completes-twice",
     stands_for="A load that completes when its bytes are there, and again when its connection is given back.",
     found_by=("l2.native-completions.each-completes-once",),
 )
@@ -94,7 +94,7 @@ class CompletesTwice(ReferencePlugin):
 
 
 @l2_mutant(
-    "misses-never-complete",
+    "l2-misses-never-complete",
     stands_for="An exception about an object that is not there, which ends what would have completed the batch.",
     found_by=("l2.native-completions.each-completes-once",),
 )
@@ -108,7 +108,7 @@ class MissesNeverComplete(ReferencePlugin):
 
 
 @l2_mutant(
-    "three-parts",
+    "l2-three-parts",
     stands_for="A completion without the error text, which nobody reads anyway.",
     found_by=("l2.native-completions.readable-completions",),
 )
@@ -121,7 +121,7 @@ class ThreeParts(ReferencePlugin):
 
 
 @l2_mutant(
-    "lists-of-numbers",
+    "l2-lists-of-numbers",
     stands_for="Completions as they come out of JSON or msgpack: lists, with 0 and 1 for booleans.",
     found_by=("l2.native-completions.types-of-completions",),
 )
@@ -142,7 +142,7 @@ class _ShortResults(Completions):
 
 
 @l2_mutant(
-    "lookup-of-a-prefix",
+    "l2-lookup-of-a-prefix",
     stands_for="A lookup that ends at the first object that is missing, as lookups of a prefix do elsewhere in LMCache.",
     found_by=("l2.native-completions.results-of-lookups",),
 )
@@ -154,7 +154,7 @@ class LookupOfAPrefix(ReferencePlugin):
 
 
 @l2_mutant(
-    "load-without-results",
+    "l2-load-without-results",
     stands_for="A load that reports whether it ran, not what it found.",
     found_by=("l2.native-completions.results-of-loads",),
 )
@@ -170,7 +170,7 @@ class LoadWithoutResults(ReferencePlugin):
 
 
 @l2_mutant(
-    "delete-without-results",
+    "l2-delete-without-results",
     stands_for="A delete that is sent and forgotten.",
     found_by=("l2.native-completions.results-of-deletes",),
 )

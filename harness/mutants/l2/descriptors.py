@@ -19,7 +19,7 @@ BLINK = 0.005
 
 
 @l2_mutant(
-    "no-lookup-method",
+    "l2-no-lookup-method",
     stands_for="A plugin that was written by an example of a cache with get and set alone.",
     found_by=("l2.native-descriptor.methods",),
 )
@@ -30,7 +30,7 @@ class NoLookupMethod(ReferencePlugin):
 
 
 @l2_mutant(
-    "another-descriptor",
+    "l2-another-descriptor",
     stands_for="Event_fd that opens what it gives, so that nobody else can close it.",
     found_by=("l2.native-descriptor.one-descriptor",),
 )
@@ -49,7 +49,7 @@ class _ReadyAtFirst(Completions):
 
 
 @l2_mutant(
-    "ready-at-first",
+    "l2-ready-at-first",
     stands_for="An eventfd that is made with the value 1, or the writing end of a pipe in place of the reading one.",
     found_by=("l2.native-descriptor.quiet-while-idle",),
 )
@@ -77,7 +77,7 @@ class _Blinking(Completions):
 
 
 @l2_mutant(
-    "signal-taken-back",
+    "l2-signal-taken-back",
     stands_for="A signal for an edge-triggered poll: whoever looks a little later sees nothing.",
     found_by=("l2.native-descriptor.readable-until-drained", "l2.native-descriptor.wakes-every-time"),
 )
@@ -105,7 +105,7 @@ class _LosesSignals(Completions):
 
 
 @l2_mutant(
-    "signal-lost",
+    "l2-signal-lost",
     stands_for="A drain that takes the list, and clears the signal when it no longer holds the lock.",
     found_by=("l2.native-descriptor.wakes-in-a-storm",),
 )
@@ -124,7 +124,7 @@ class _NeverSilent(Completions):
 
 
 @l2_mutant(
-    "never-silent",
+    "l2-never-silent",
     stands_for="A drain that leaves it to the server to read from the descriptor.",
     found_by=("l2.native-descriptor.silent-once-drained",),
 )
@@ -161,7 +161,7 @@ class _OneSignalEach(Completions):
 
 
 @l2_mutant(
-    "a-byte-for-each",
+    "l2-a-byte-for-each",
     stands_for="A pipe with a byte for each completion, of which a drain of many reads one.",
     found_by=("l2.native-descriptor.silent-once-drained",),
 )
@@ -189,7 +189,7 @@ class _Waiting(Completions):
 
 
 @l2_mutant(
-    "waiting-drain",
+    "l2-waiting-drain",
     stands_for="A drain that takes from a queue with get() in place of get_nowait().",
     found_by=("l2.native-descriptor.drain-of-nothing",),
 )
@@ -201,7 +201,7 @@ class WaitingDrain(ReferencePlugin):
 
 
 @l2_mutant(
-    "drain-behind-store",
+    "l2-drain-behind-store",
     stands_for="One lock for everything, which a store holds for as long as it writes.",
     found_by=("l2.native-descriptor.drain-while-storing",),
 )

@@ -49,7 +49,7 @@ def _copy(view: memoryview, data: bytes) -> None:
 
 
 @l2_mutant(
-    "assigns-slices",
+    "l2-assigns-slices",
     stands_for="A plugin that was tried with views of a bytearray.",
     found_by=("l2.native-buffers.memory-of-the-server",),
 )
@@ -67,7 +67,7 @@ class AssignsSlices(ReferencePlugin):
 
 
 @l2_mutant(
-    "reads-late",
+    "l2-reads-late",
     stands_for="A store that completes when it is queued.",
     found_by=("l2.native-buffers.source-of-a-store-afterwards",),
 )
@@ -86,7 +86,7 @@ class ReadsLate(ReferencePlugin):
 
 
 @l2_mutant(
-    "scrambles-its-source",
+    "l2-scrambles-its-source",
     stands_for="Encryption, compression or a change of byte order in place.",
     found_by=("l2.native-buffers.source-of-a-store-unchanged",),
 )
@@ -106,7 +106,7 @@ class _Reversed(Bare):
 
 
 @l2_mutant(
-    "writes-late",
+    "l2-writes-late",
     stands_for="A load that completes when the bytes have arrived somewhere else, and copies them then.",
     found_by=("l2.native-buffers.target-of-a-load-afterwards", "l2.native-close.nothing-written-after-close"),
 )
@@ -134,7 +134,7 @@ class _Held(Bare):
 
 
 @l2_mutant(
-    "writes-whole-blocks",
+    "l2-writes-whole-blocks",
     stands_for="Direct access to a disk, whose blocks are larger than what is left of an object.",
     found_by=("l2.native-buffers.target-of-a-load-afterwards",),
 )
@@ -156,7 +156,7 @@ class _AnySize(Bare):
 
 
 @l2_mutant(
-    "loads-what-fits",
+    "l2-loads-what-fits",
     stands_for="A read of as many bytes as there is memory, whose count nobody compares.",
     found_by=("l2.native-buffers.memory-of-another-size", "l2.native-buffers.one-of-another-size"),
 )

@@ -18,7 +18,7 @@ PAUSE = 0.6
 
 
 @l2_mutant(
-    "works-in-the-submit",
+    "l2-works-in-the-submit",
     stands_for="A synchronous client of a storage behind the asynchronous interface.",
     found_by=("l2.native-submits.returns-at-once", "l2.native-submits.large-object"),
 )
@@ -32,7 +32,7 @@ class WorksInTheSubmit(ReferencePlugin):
 
 
 @l2_mutant(
-    "short-queue",
+    "l2-short-queue",
     stands_for="A queue of limited length whose put waits for a place.",
     found_by=("l2.native-submits.with-a-backlog",),
 )
@@ -57,7 +57,7 @@ class ShortQueue(ReferencePlugin):
 
 
 @l2_mutant(
-    "keeps-the-interpreter",
+    "l2-keeps-the-interpreter",
     stands_for="An extension that waits for its storage without giving the interpreter's lock back.",
     found_by=("l2.native-submits.interpreter-stays-free",),
 )
