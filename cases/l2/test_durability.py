@@ -187,7 +187,7 @@ def test_leftovers(judge: Judge, plugins: PluginSession, l2_keys: L2Keys) -> Non
     limit = 2 * LARGE
     judge.holds(
         left <= limit,
-        f"{LEFT_KILLS} killed stores of {LARGE} bytes left {before} bytes in the folder, and {left} of them are still there after "
+        f"{LEFT_KILLS} killed stores of {LARGE} bytes left {before} bytes in the folder, and {left} of them are there after "
         f"the next opening; at most {limit} are expected",
         cite=LEFTOVERS,
     )

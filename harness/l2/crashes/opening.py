@@ -10,6 +10,7 @@ from harness.client import ClientFailure
 from harness.l2.calls.table import CALLS, CHANGES
 from harness.l2.calls.watcher import Watcher
 from harness.l2.crashes.trigger import Trigger
+from harness.l2.pinned import at_release
 from harness.l2.plugin_process import HostProcess, Plugin, Watch
 from harness.l2.session import PluginSession
 
@@ -31,7 +32,7 @@ def opened(
     process = None
     try:
         try:
-            process = HostProcess(session.spec, session.budget, watcher=watcher)
+            process = HostProcess(at_release(session.spec, session.release), session.budget, watcher=watcher)
             plugin = Plugin(process, folder, session.backend_address, watch=Watch())
         except ClientFailure:
             if not trigger.fired:

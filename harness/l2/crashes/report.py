@@ -66,7 +66,7 @@ class CrashReport:
             f"{self.all_kills} kills in {self.seconds:.0f} s (seed {self.seed}): {kinds}",
             *([f"calls of the file system were not watched: {self.without}"] if self.without else []),
             f"after them {after.checked} objects checked: {after.whole} whole, {after.missed} missed, {lost} lost, {wrong} wrong",
-            f"in between {running.checked} objects loaded: {running.whole} whole, {running.missed} missed; {self.refused} stores refused",
+            f"in between {running.checked} loads: {running.whole} whole, {running.missed} missed; {self.refused} stores refused",
             f"{self.damaged} files damaged, then {rotten.checked} objects checked: {rotten.whole} whole, {rotten.missed} missed",
             f"at most {self.largest_leftover} bytes were left over in the folder",
             *(str(finding) for finding in self.findings),
