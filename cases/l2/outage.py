@@ -125,8 +125,8 @@ class Outage:
                 self.judge.fail(f"after the backend was back: {FAULTS['dead']}: {failure}", cite=cites["dead"])
             if time.monotonic() > until:
                 self.judge.fail(
-                    f"{max(RECOVERY, 2 * self.wait):g} s after the backend was back {len(missing)} of {len(book.keys)} objects could "
-                    f"not be stored and loaded",
+                    f"{max(RECOVERY, 2 * self.wait):g} s after the backend was back {len(missing)} of {len(book.keys)} objects "
+                    "could not be stored and loaded",
                     cite=cites["unhealed"],
                 )
             time.sleep(BEAT)
@@ -141,6 +141,7 @@ def outage(judge: Judge, plugins: PluginSession, keys: L2Keys) -> Iterator[Outag
     finally:
         plugins.end_plugins()
         found.backend.start()
-        for name, undo in (("slow", lambda: found.backend.slow(0)), ("refuse", lambda: found.backend.refuse(on=False))):
-            if found.backend.can(name):
-                undo()
+        if found.backend.can("slow"):
+            found.backend.slow(0)
+        if found.backend.can("refuse"):
+            found.backend.refuse(on=False)

@@ -1,9 +1,10 @@
 """The backend of a plugin is down, slow, restarted, empty or full, and comes back."""
 
 import time
+from functools import partial
 from typing import Final
 
-from cases.l2.aftermath import ALONE_AFFECTED, HEALS, SPOILED, check, heal, opening, store
+from cases.l2.aftermath import ALONE_AFFECTED, HEALS, SPOILED, Cites, check, heal, opening, store
 from cases.l2.outage import (
     AFTER_OUTAGE,
     AHEAD,
@@ -24,8 +25,10 @@ from cases.l2.outage import (
 from harness.case import parameters
 from harness.client import ClientHang
 from harness.judge import Judge
+from harness.l2.answers import Loaded, Submitted
 from harness.l2.crashes.ledger import content
 from harness.l2.keys import L2Keys
+from harness.l2.plugin_process import Plugin
 from harness.l2.session import PluginSession
 
 SMALL, LARGE = 700, 300_000
@@ -132,7 +135,7 @@ def test_late_answers(judge: Judge, plugins: PluginSession, l2_keys: L2Keys) -> 
         until = time.monotonic() + 2 * out.wait
         while time.monotonic() < until:
             for key in others:
-                data = out.bounded("a load", lambda limit, key=key: plugin.load([key], LARGE, timeout=limit)).data[0]
+                data = out.bounded("a load", partial(_load, plugin, key)).data[0]
                 tally = book.judge(key, data, sure=False)
                 judge.holds(
                     not tally.faults,
@@ -195,7 +198,7 @@ def test_damaged(judge: Judge, plugins: PluginSession, l2_keys: L2Keys, vector: 
         out.backend.corrupt(book.keys[1], vector)
         book.deleting(book.keys[1:2])
         after = f"after damage to what the backend keeps ({vector})"
-        cites = {"wrong": SPOILED, "lost": ALONE_AFFECTED, "dead": ALONE_AFFECTED, "unhealed": HEALS}
+        cites: Cites = {"wrong": SPOILED, "lost": ALONE_AFFECTED, "dead": ALONE_AFFECTED, "unhealed": HEALS}
         with opening(judge, after, cites=cites):
             check(judge, plugin, book, after=after, cites=cites)
             heal(judge, plugin, book, after=after, cites=cites)
@@ -233,7 +236,8 @@ def test_backlog(judge: Judge, plugins: PluginSession, l2_keys: L2Keys) -> None:
         plugin = out.open()
         memory = plugin.buffers([content("backlog", SHARE)])
         out.backend.slow(0.7 * out.wait)
-        sent, refused = {}, False
+        sent: dict[int, Submitted] = {}
+        refused = False
         while len(sent) < MOST and not refused:
             for key in l2_keys.some(ROUND):
                 one = plugin.submit_store([key], memory)
@@ -244,7 +248,7 @@ def test_backlog(judge: Judge, plugins: PluginSession, l2_keys: L2Keys) -> None:
             )
         judge.holds(
             refused,
-            f"{len(sent)} stores of {SHARE} bytes were taken while the backend needs {0.7 * out.wait:.1f} s for each; none was refused",
+            f"{len(sent)} stores of {SHARE} bytes were taken, none refused, while the backend needs {0.7 * out.wait:.1f} s for each",
             cite=LIMIT,
         )
 
@@ -274,3 +278,7 @@ def test_loads_ahead_of_stores(judge: Judge, plugins: PluginSession, l2_keys: L2
             f"{before} of {all_stores} stores that were waiting when a load was submitted were complete before it",
             cite=AHEAD,
         )
+
+
+def _load(plugin: Plugin, key: str, limit: float) -> Loaded:
+    return plugin.load([key], LARGE, timeout=limit)

@@ -2,6 +2,7 @@
 
 import errno
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from typing import Final
 
@@ -78,7 +79,7 @@ def test_exchanged(judge: Judge, plugin: Plugin, l2_keys: L2Keys, vector: str) -
     book = ledger(l2_keys, [LARGE, LARGE, *NEIGHBOURS])
     one, other, *others = book.keys
     store(judge, plugin, book, others)
-    pieces = [pieces_of(plugin.folder, lambda key=key: store(judge, plugin, book, [key])) for key in (one, other)]
+    pieces = [pieces_of(plugin.folder, partial(store, judge, plugin, book, [key])) for key in (one, other)]
     count = swap(*pieces, only_largest=vector == "one-file")
     if not count:
         raise UnsupportedByClient("folder", "no file in the folder belongs to one object alone, so that nothing can be exchanged")
@@ -194,7 +195,7 @@ def _spoil(judge: Judge, plugin: Plugin, book: Ledger, damage: Damage) -> str:
     spoiled: list[str] = []
     pieces: dict[str, Sequence[Piece]] = {}
     for key in victims:
-        pieces[key] = pieces_of(plugin.folder, lambda key=key: store(judge, plugin, book, [key])) if by_file else ()
+        pieces[key] = pieces_of(plugin.folder, partial(store, judge, plugin, book, [key])) if by_file else ()
         if not by_file:
             store(judge, plugin, book, [key])
     for number, key in enumerate(victims):

@@ -4,12 +4,13 @@ import time
 from collections.abc import Mapping
 from typing import Final
 
-from cases.l2.aftermath import ledger, plugin_case, store
+from cases.l2.aftermath import CITES, Cites, ledger, plugin_case, store
 from cases.l2.outage import outage
 from harness.case import parameters
 from harness.client import ClientFailure
 from harness.failure import UnsupportedByClient
 from harness.judge import Judge
+from harness.l2.answers import Submitted
 from harness.l2.crashes.ledger import Ledger, content
 from harness.l2.keys import L2Keys
 from harness.l2.plugin_process import Plugin
@@ -42,6 +43,7 @@ def test_outcomes(judge: Judge, plugin: Plugin, l2_keys: L2Keys, vector: str) ->
         store(judge, plugin, book, book.keys, cites=_CITES)
         if vector != "stored":
             before = _told(plugin)
+    moved: Mapping[str, int]
     match vector:
         case "stored":
             moved = {"stored": 3}
@@ -106,7 +108,7 @@ def test_during_an_outage(judge: Judge, plugins: PluginSession, l2_keys: L2Keys)
         judge.holds(seconds < QUICK, f"the statistics took {seconds:.1f} s while the backend hangs", cite=AT_ONCE)
 
 
-_CITES: Final = dict.fromkeys(("wrong", "lost", "dead", "unhealed"), APART)
+_CITES: Final[Cites] = dict.fromkeys(CITES, APART)
 
 
 def _damage_one(plugin: Plugin, book: Ledger) -> Mapping[str, int]:
@@ -121,7 +123,8 @@ def _damage_one(plugin: Plugin, book: Ledger) -> Mapping[str, int]:
 def _reject(judge: Judge, plugin: Plugin, keys: L2Keys, before: Mapping[str, int], wait: float) -> None:
     """Submit until stores are refused at once; as many are counted."""
     memory = plugin.buffers([content("rejected", SHARE)])
-    sent, refused = {}, 0
+    sent: dict[int, Submitted] = {}
+    refused = 0
     while len(sent) < MOST and not refused:
         for key in keys.some(ROUND):
             one = plugin.submit_store([key], memory)
