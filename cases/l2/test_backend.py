@@ -108,12 +108,13 @@ def test_slow(judge: Judge, plugins: PluginSession, l2_keys: L2Keys) -> None:
     """When the backend takes longer than the wait loads miss and stores fail, in time, and all works again when it is quick."""
     with outage(judge, plugins, l2_keys) as out:
         out.can("slow")
-        book = out.ledger(SMALL, LARGE, SMALL)
+        book = out.ledger(LARGE, *[SMALL] * 8)
+        there, late = book.keys[:6], book.keys[6:]
         plugin = out.open()
-        store(judge, plugin, book, book.keys[:2], cites=AFTER_OUTAGE)
+        store(judge, plugin, book, there, cites=AFTER_OUTAGE)
         out.backend.slow(FAR)
-        out.misses(plugin, book, book.keys[:1], why=f"the backend takes {FAR:g} s for an answer")
-        out.refuses(plugin, book, book.keys[2:], why=f"the backend takes {FAR:g} s for an answer")
+        out.misses(plugin, book, there, why=f"the backend takes {FAR:g} s for an answer")
+        out.refuses(plugin, book, late, why=f"the backend takes {FAR:g} s for an answer")
         out.backend.slow(0)
         book.doubt()
         out.recovers(plugin, book)

@@ -15,7 +15,11 @@ from harness.clients.dispatch import describe
 from harness.usage import UsageError
 
 REFERENCE: Final = "reference"
-_REFERENCE_PLACE: Final = ("harness.reference.l2.gateway.backend", "GatewayBackend")
+REDIS: Final = "redis"
+_OURS: Final = {
+    REFERENCE: ("harness.reference.l2.gateway.backend", "GatewayBackend"),
+    REDIS: ("harness.l2.redis", "RedisBackend"),
+}
 REQUIRED: Final = ("start", "stop")
 
 
@@ -29,16 +33,16 @@ class BackendPlace:
 
 
 def parse_backend(text: str) -> BackendPlace:
-    """What ``--backend`` names: ``module:Class``, or ``reference`` for the gateway that comes with the reference plugin.
+    """What ``--backend`` names: ``module:Class``, or ``reference`` (its gateway), or ``redis``.
 
     Raises:
         UsageError: neither.
     """
-    if text == REFERENCE:
-        return BackendPlace(text, *_REFERENCE_PLACE)
+    if text in _OURS:
+        return BackendPlace(text, *_OURS[text])
     module, _, name = text.strip().rpartition(":")
     if not module or not name.isidentifier():
-        raise UsageError(f"{text!r} names no class of a backend; write package.module:Class, or {REFERENCE}")
+        raise UsageError(f"{text!r} names no class of a backend; write package.module:Class, {REFERENCE} or {REDIS}")
     return BackendPlace(text, module, name)
 
 

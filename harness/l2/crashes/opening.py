@@ -10,7 +10,6 @@ from harness.client import ClientFailure
 from harness.l2.calls.table import CALLS, CHANGES
 from harness.l2.calls.watcher import Watcher
 from harness.l2.crashes.trigger import Trigger
-from harness.l2.pinned import at_release
 from harness.l2.plugin_process import HostProcess, Plugin, Watch
 from harness.l2.session import PluginSession
 
@@ -21,8 +20,8 @@ def opened(
 ) -> Iterator[Plugin | None]:
     """The plugin in a process of its own, which is killed at the end; None if the trigger killed it while it was opened.
 
-    With ``reads`` the trigger is asked about calls that only read as well. Failures of the plugin do not count against the
-    patience of the session: dying is what it is here for.
+    With ``reads`` the trigger is asked about calls that only read as well. Failures of the plugin do not count against the patience of
+    the session: dying is what it is here for.
 
     Raises:
         CannotWatch: calls of the file system cannot be watched here.
@@ -32,7 +31,7 @@ def opened(
     process = None
     try:
         try:
-            process = HostProcess(at_release(session.spec, session.release), session.budget, watcher=watcher)
+            process = HostProcess(session.resolved, session.budget, watcher=watcher)
             plugin = Plugin(process, folder, session.backend_address, watch=Watch())
         except ClientFailure:
             if not trigger.fired:

@@ -23,7 +23,6 @@ from harness.l2.crashes.report import CrashReport, Finding
 from harness.l2.crashes.trigger import Trigger
 from harness.l2.crashes.workload import Workload
 from harness.l2.keys import L2Key
-from harness.l2.pinned import at_release
 from harness.l2.plugin_process import HostProcess, Plugin
 from harness.l2.session import PluginSession
 from wire.release import Release
@@ -227,7 +226,7 @@ class CrashRun:
             return reason
         watcher = Watcher(self.session.new_folder(), Trigger())
         try:
-            process = HostProcess(at_release(self.session.spec, self.session.release), self.session.budget, watcher=watcher)
+            process = HostProcess(self.session.resolved, self.session.budget, watcher=watcher)
             process.discard()
         except CannotWatch as error:
             return str(error)
