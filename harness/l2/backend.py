@@ -68,7 +68,7 @@ class Backend:
         self.address = str(self._call(self._running.start))
 
     def can(self, what: str) -> bool:
-        """Whether it has a method: ``slow``, ``restart`` or ``corrupt``."""
+        """Whether it has a method: ``slow``, ``restart``, ``restart_empty``, ``refuse`` or ``corrupt``."""
         return callable(getattr(self._running, what, None))
 
     def stop(self) -> None:
@@ -95,6 +95,20 @@ class Backend:
     def restart(self) -> None:
         """Stop and start it, at the same address."""
         self._call(self._running.restart)
+
+    def restart_empty(self) -> None:
+        """The same, and have it forget what it kept."""
+        self._call(self._running.restart_empty)
+
+    def refuse(self, *, on: bool) -> None:
+        """Let it refuse every store, as if it were full, or take them again."""
+        self._call(self._running.refuse, on)
+
+    @property
+    def wait(self) -> float | None:
+        """What its attribute ``wait`` says of how long the plugin waits for an answer, in seconds; None without one."""
+        said = getattr(self._running, "wait", None)
+        return float(said) if isinstance(said, int | float) else None
 
     def corrupt(self, key: str, how: str) -> Any:
         """Damage what is stored under a key."""
