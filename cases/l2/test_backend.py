@@ -248,7 +248,7 @@ def test_backlog(judge: Judge, plugins: PluginSession, l2_keys: L2Keys) -> None:
             )
         judge.holds(
             refused,
-            f"{len(sent)} stores of {SHARE} bytes were taken, none refused, while the backend needs {0.7 * out.wait:.1f} s for each",
+            f"{len(sent)} stores were taken and none refused while the backend needs {0.7 * out.wait:.1f} s for each",
             cite=LIMIT,
         )
 

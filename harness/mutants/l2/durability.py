@@ -206,7 +206,7 @@ class LeftoversBlockTheKey(OverFolder):
 @l2_mutant(
     "l2-index-in-place",
     stands_for="One file with the names of all objects, written anew with each change.",
-    found_by=("l2.durability.kill-in-a-store*", "l2.durability.kill-in-a-delete"),
+    found_by=("l2.durability.kill-in-a-store[*-within-a-write]", "l2.durability.kill-in-a-delete"),
 )
 class KeepsAnIndexInPlace(OverFolder):
     """Finds its objects by an index that it cuts to nothing before it writes it again."""
