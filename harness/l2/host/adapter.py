@@ -117,7 +117,7 @@ class Adapter(Driver):
         own = {
             "delete": self._overrides("delete"),
             "usage": asked == "bytes" or (asked == "pair" and self._overrides("get_usage")),
-            "statistics": callable(getattr(self.plugin, "statistics", None)) or self._overrides("report_status"),
+            "statistics": callable(getattr(self.plugin, "statistics", None)),
             "corrupt": callable(getattr(self.plugin, "lmconform_corrupt", None)),
             "listing": self._overrides("list_l2_keys"),
             "listeners": self._listener is not None,
@@ -276,6 +276,11 @@ class Adapter(Driver):
             "fraction": float(given.usage_fraction),
             "by_salt": dict(given.bytes_by_cache_salt),
         }
+
+    def statistics(self) -> Any:
+        """What ``statistics()`` gives, if there is such a method; ``report_status`` is the state of an adapter, and counts nothing."""
+        method = getattr(self.plugin, "statistics", None)
+        return call("statistics", method) if callable(method) else None
 
     def corrupt(self, key: str, how: str) -> Any:
         """Damage what is stored under a key, by the adapter's own hook, which is given the text of the key."""
