@@ -278,7 +278,7 @@ class Adapter(Driver):
         }
 
     def statistics(self) -> Any:
-        """What ``statistics()`` gives, if there is such a method; ``report_status`` is the state of an adapter, and counts nothing."""
+        """What ``statistics()`` gives, if there is one; ``report_status`` is the state of an adapter, and counts nothing."""
         method = getattr(self.plugin, "statistics", None)
         return call("statistics", method) if callable(method) else None
 
