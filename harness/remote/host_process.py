@@ -17,6 +17,8 @@ from harness.supervise import LineTooLong, PipeClosed, ProcessEnded, SupervisedP
 INLINE: Final = 1 << 16
 """Payloads beyond so many bytes go through files."""
 LONGEST_LINE: Final = 1 << 26
+MISSING: Final = "Missing"
+"""What the host raises where a module or a class cannot be imported."""
 _STACKS: Final = 0.5
 """Seconds in which a connector that hangs says where, before it is killed."""
 _ENDING: Final = 5.0
@@ -26,8 +28,15 @@ class ConnectorRefused(Exception):
     """lmcache could not make the connector; ``said`` is the exception."""
 
     def __init__(self, said: Mapping[str, str]) -> None:
-        super().__init__(f"{said['class']}: {said['message']} (in {said['place']})")
+        super().__init__(
+            f"{said['class']}: {said['message']} (in {said['place']})" if said["class"] != MISSING else said["message"]
+        )
         self.said = said
+
+    @property
+    def missing(self) -> bool:
+        """There is no such class, so that nothing can be said about it."""
+        return self.said["class"] == MISSING
 
 
 class HostFault(Exception):

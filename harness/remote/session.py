@@ -72,6 +72,10 @@ class Hosts:
         leash.remove_directory(self.folders)
 
 
+class ConnectorMissing(ClientUnavailable):
+    """The class that was named cannot be imported."""
+
+
 class ConnectorSession:
     """What stands in the place of a client's session in a run that judges a connector."""
 
@@ -171,7 +175,8 @@ class ConnectorSession:
         try:
             about = host.open(job, self.budget.start)
         except ConnectorRefused as refused:
-            failure = ClientUnavailable(f"lmcache {release} cannot make the connector: {refused}", stderr=host.stderr)
+            kind = ConnectorMissing if refused.missing else ClientUnavailable
+            failure = kind(f"lmcache {release} cannot make the connector: {refused}", stderr=host.stderr)
             self.patience.failed(START, failure, time.monotonic() - began)
             raise failure from None
         except ClientFailure as failure:
@@ -206,11 +211,12 @@ class ConnectorSession:
 
 
 def open_connector(options: SubjectOptions) -> ConnectorSession:
-    """The connector that a run judges, opened once in the newest release to see whether it can be.
+    """The connector that a run judges, opened once in the newest release to see whether there is one.
 
     Raises:
         UsageError: what names it makes no sense, or a release cannot load it.
-        ClientFailure: it cannot be opened; the message is for the user.
+        ClientFailure: its class cannot be imported, or there is no backend; the message is for the user. That lmcache cannot
+            make it is for the cases to tell.
         TargetUnavailable: the real lmcache cannot be had.
     """
     spec = parse_connector(options.spec, options.params, options.url)
@@ -221,6 +227,10 @@ def open_connector(options: SubjectOptions) -> ConnectorSession:
     )
     try:
         session.open(max(options.releases), session.new_folder())
+    except ClientFailure as failure:
+        if isinstance(failure, ConnectorMissing):
+            session.stop()
+            raise
     except BaseException:
         session.stop()
         raise
