@@ -30,6 +30,8 @@ from wire.release import Release
 UNKNOWN_VERSION: Final = "unknown"
 POOL: Final = 32 << 20
 """Bytes of the engine's memory, unless a case asks for more."""
+MOST_HOSTS: Final = 2
+"""So many of a process live at once; each holds a quarter of a gigabyte."""
 HOST_START: Final = 120.0
 """Seconds that the real lmcache may take to load; usually it is three."""
 _LOOK: Final = 0.1
@@ -53,8 +55,10 @@ class Hosts:
             ClientUnavailable: it does not start.
             EnvironmentUnavailable: the pinned environment cannot be made.
         """
-        host = self._running.get(release)
+        host = self._running.pop(release, None)
         if host is None or not host.usable:
+            while len(self._running) >= MOST_HOSTS:
+                self._running.pop(next(iter(self._running))).stop()
             from fixturegen.venv import VenvEnvironment
 
             python, variables = VenvEnvironment().interpreter(release)
@@ -62,7 +66,8 @@ class Hosts:
             if own:
                 variables = {**variables, "PYTHONPATH": os.pathsep.join((variables["PYTHONPATH"], own))}
             folder = Path(tempfile.mkdtemp(prefix=f"host-{release}-", dir=self.folders))
-            host = self._running[release] = Host([python, str(CONNECTOR_HOST)], variables, folder, patience=HOST_START)
+            host = Host([python, str(CONNECTOR_HOST)], variables, folder, patience=HOST_START)
+        self._running[release] = host  # the last one is the one that was used last
         return host
 
     def stop(self) -> None:
