@@ -48,7 +48,9 @@ def test_byte_by_byte(judge: Judge, release: Release, mp_server: MpTarget, mp_ta
             time.sleep(0.0005)
         expected = frame(b"\xa2OK")
         judge.holds(
-            _comes(opened, lambda got: got.endswith(expected)), "a NOOP that came byte by byte was not answered", cite="SRV-MP-003"
+            _comes(opened, lambda got: got.endswith(expected)),
+            "a NOOP that came byte by byte was not answered",
+            cite="SRV-MP-003",
         )
 
 

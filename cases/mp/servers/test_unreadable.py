@@ -28,15 +28,15 @@ def demands(_: Release) -> list[Variant]:
     return [Variant(name, demand) for name, demand in DEMANDS.items()]
 
 
-@case("SRV-MP-101", "SRV-MP-104", "SRV-MP-020", releases=ANY, targets=SERVERS, variants=messages, judges="server", runs=("server",))
+@case(
+    "SRV-MP-101", "SRV-MP-104", "SRV-MP-020", releases=ANY, targets=SERVERS, variants=messages, judges="server", runs=("server",)
+)
 def test_messages(judge: Judge, release: Release, mp_server: MpTarget, mp_table: OperationTable, vector: Message) -> None:
     """A message that is no request of any release ends nothing for others, and nothing of it is kept."""
     with Witness(judge, release, mp_server) as witness, left_behind(judge, mp_server, KEPT, vector.words, "SRV-MP-104"):
-        with judged(judge, vector.cite), MpPeer(release, mp_server) as peer:
-            frames = vector.frames(mp_table)
-            with contextlib.suppress(MpPeerFailed):
-                peer.raw(*frames)
-                peer.settle()
+        with judged(judge, vector.cite), MpPeer(release, mp_server) as peer, contextlib.suppress(MpPeerFailed):
+            peer.raw(*vector.frames(mp_table))
+            peer.settle()
         witness.served(vector.words, vector.cite)
 
 
