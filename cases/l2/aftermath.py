@@ -47,9 +47,7 @@ def store(judge: Judge, plugin: Plugin, book: Ledger, keys: Sequence[str], *, ci
     book.stored(keys, ok=True)
 
 
-def check(
-    judge: Judge, plugin: Plugin, book: Ledger, *, after: str, must: FaultKind = "lost", cites: Cites = CITES
-) -> Tally:
+def check(judge: Judge, plugin: Plugin, book: Ledger, *, after: str, must: FaultKind = "lost", cites: Cites = CITES) -> Tally:
     """Everything ever stored is whole or a miss, and what is sure is whole."""
     tally = book.check(plugin, must=must)
     report(judge, tally.faults, after=after, cites=cites)

@@ -112,7 +112,9 @@ def test_results_are_given_once(judge: Judge, adapter: AdapterCalls, l2_keys: L2
         submitted = adapter.submit_lookup([key]) if operation == "lookup" else adapter.submit_load([key], buffers)
         for unknown in (submitted.id + 1000, -1):
             bits = adapter.query(operation, unknown)
-            judge.holds(bits is None, f"{operation} {unknown} was never begun, and its result is {bits}", conformant_answer="None")
+            judge.holds(
+                bits is None, f"{operation} {unknown} was never begun, and its result is {bits}", conformant_answer="None"
+            )
         signalled(judge, adapter, operation)
         bits = adapter.query(operation, submitted.id)
         judge.holds(bits == [True], f"the {operation} of a stored key gave {bits}", expected=[True], got=bits)
@@ -226,10 +228,14 @@ def test_memory_of_another_size(judge: Judge, adapter: AdapterCalls, l2_keys: L2
     for size in (SIZE // 2, SIZE * 2):
         buffers = adapter.plugin.blank([size])
         bits = adapter.finish("load", adapter.submit_load(keys[:1], buffers), timeout=SOON)
-        judge.holds(bits == [False], f"an object of {SIZE} bytes was loaded into memory of {size} bytes", expected=[False], got=bits)
+        judge.holds(
+            bits == [False], f"an object of {SIZE} bytes was loaded into memory of {size} bytes", expected=[False], got=bits
+        )
         judge.holds(adapter.plugin.fenced(buffers), "a load wrote beside the memory that it was given", cite="PLUG-ADP-014")
     bits, _ = loaded(adapter, keys)
-    judge.holds(bits == [True, True], "after a load into memory of another size objects are lost", expected=[True, True], got=bits)
+    judge.holds(
+        bits == [True, True], "after a load into memory of another size objects are lost", expected=[True, True], got=bits
+    )
 
 
 @about_adapters("PLUG-ADP-029")
@@ -238,7 +244,9 @@ def test_status(judge: Judge, adapter: AdapterCalls, l2_keys: L2Keys) -> None:
     stored(judge, adapter, [l2_keys.one()])
     status = adapter.status()
     healthy = status.get("is_healthy")
-    judge.holds(healthy is True, f"report_status of an adapter that works has is_healthy = {healthy!r}", expected=True, got=healthy)
+    judge.holds(
+        healthy is True, f"report_status of an adapter that works has is_healthy = {healthy!r}", expected=True, got=healthy
+    )
 
 
 @about_adapters("PLUG-ADP-030")
@@ -266,7 +274,8 @@ def test_several_threads(judge: Judge, adapter: AdapterCalls, l2_keys: L2Keys) -
     judge.holds(len(set(numbers)) == len(numbers), "stores of several threads were given the same number", cite="PLUG-ADP-009")
     popped = collected(adapter, len(numbers))
     judge.holds(
-        sorted(popped) == sorted(numbers), f"of {len(numbers)} stores of several threads {len(set(popped) & set(numbers))} completed"
+        sorted(popped) == sorted(numbers),
+        f"of {len(numbers)} stores of several threads {len(set(popped) & set(numbers))} completed",
     )
     for name, given in answers.items():
         if name.startswith("lookup"):

@@ -6,7 +6,18 @@ from harness.l2.interface import LISTENING
 from harness.l2.keys import L2Keys
 from wire.release import Release
 
-from cases.l2.adapter import SIZE, SOON, about_adapters, about_deleting, about_eviction, adapter_case, found, loaded, locked, stored
+from cases.l2.adapter import (
+    SIZE,
+    SOON,
+    about_adapters,
+    about_deleting,
+    about_eviction,
+    adapter_case,
+    found,
+    loaded,
+    locked,
+    stored,
+)
 
 DELETE_BOUND = 15.0
 SALTED = "0.4.5 and later"
@@ -41,7 +52,11 @@ def test_locks_balance(judge: Judge, adapter: AdapterCalls, l2_keys: L2Keys) -> 
     adapter.delete(keys, timeout=DELETE_BOUND)
     bits = found(adapter, keys)
     judge.holds(
-        not any(bits), "objects whose locks were all taken back were not deleted", expected=[False] * 3, got=bits, cite="PLUG-ADP-019"
+        not any(bits),
+        "objects whose locks were all taken back were not deleted",
+        expected=[False] * 3,
+        got=bits,
+        cite="PLUG-ADP-019",
     )
 
 
@@ -53,7 +68,9 @@ def test_locked_objects_stay(judge: Judge, adapter: AdapterCalls, l2_keys: L2Key
     locked(adapter, [key])
     adapter.delete([key], timeout=DELETE_BOUND)
     bits, (held,) = loaded(adapter, [key])
-    judge.holds(bits == [True], "an object was locked by a lookup, and deleted before it could be loaded", expected=[True], got=bits)
+    judge.holds(
+        bits == [True], "an object was locked by a lookup, and deleted before it could be loaded", expected=[True], got=bits
+    )
     judge.holds(held == data, "a locked object was loaded with other bytes after a delete")
 
 
@@ -82,7 +99,9 @@ def test_deletes_of_locked_objects_end(judge: Judge, adapter: AdapterCalls, l2_k
     seconds = adapter.delete([*keys, *l2_keys.some(2)], timeout=DELETE_BOUND)
     judge.holds(seconds < DELETE_BOUND, f"a delete took {seconds:.1f} s because objects are locked")
     bits = found(adapter, keys[2:])
-    judge.holds(bits == [False], "an object that is not locked was not deleted together with others that are", cite="PLUG-ADP-021")
+    judge.holds(
+        bits == [False], "an object that is not locked was not deleted together with others that are", cite="PLUG-ADP-021"
+    )
 
 
 @about_eviction("PLUG-ADP-023", "PLUG-ADP-024")
@@ -118,7 +137,12 @@ def test_listeners_hear_of_loads(judge: Judge, adapter: AdapterCalls, l2_keys: L
     adapter.events()
     loaded(adapter, [*keys[:2], l2_keys.one()])
     told = [key for event in adapter.events() if event.what == "accessed" for key in event.keys]
-    judge.holds(sorted(told) == sorted(keys[:2]), f"2 objects were loaded, and listeners heard of {len(told)}", expected=keys[:2], got=told)
+    judge.holds(
+        sorted(told) == sorted(keys[:2]),
+        f"2 objects were loaded, and listeners heard of {len(told)}",
+        expected=keys[:2],
+        got=told,
+    )
 
 
 @adapter_case("PLUG-ADP-026", "PLUG-ADP-027", needs=("plugin", "usage", "delete"), releases=SALTED)

@@ -143,7 +143,9 @@ def test_random_kills(judge: Judge, plugins: PluginSession, release: Release, ex
     run = CrashRun(plugins, release, examples.count if examples.asked else KILLS, examples.seed, findings=1)
     found = run.run()
     for finding in found.findings:
-        report(judge, [finding.fault], after=f"round {finding.round} of seed {found.seed}; the process before was {finding.ended}")
+        report(
+            judge, [finding.fault], after=f"round {finding.round} of seed {found.seed}; the process before was {finding.ended}"
+        )
     judge.holds(
         found.after_crash.whole or found.durability == "none",
         f"of {found.after_crash.checked} objects that were looked for after {found.all_kills} kills none was there",
@@ -268,9 +270,7 @@ def _lose_power(judge: Judge, plugins: PluginSession, book: Ledger, seed: int, *
         book.stored(keys, ok=plugin.store([book.object(key) for key in keys]).ok)
 
     chance = Random(f"power {seed}")  # noqa: S311  # a plan of a test, no secret
-    _kill_at_each_call(
-        judge, plugins, book, act, "a store", disk=disk, chance=chance, cites=KEPT if promised else WHOLE
-    )
+    _kill_at_each_call(judge, plugins, book, act, "a store", disk=disk, chance=chance, cites=KEPT if promised else WHOLE)
 
 
 def _calls_of(plugins: PluginSession, book: Ledger, act: Act, prepare: Act | None, *, writes_only: bool) -> list[int]:

@@ -38,9 +38,7 @@ class Verdict:
     @classmethod
     def of(cls, members: Mapping[str, Any]) -> Self:
         """From the host's answer."""
-        return cls(
-            members["id"], members["ok"], members["bytes"], members["type"], members["shown"], members.get("broken")
-        )
+        return cls(members["id"], members["ok"], members["bytes"], members["type"], members["shown"], members.get("broken"))
 
 
 @dataclass(frozen=True)

@@ -80,7 +80,9 @@ class AnswersByNumber(ReferenceMpServer):
             return [message[0], pack(number), *message[2:]]
 
 
-@_mutant("one-reply-for-a-uid", "Requests that are kept by their uid until they are answered.", "replies.equal-uids", releases=ANY)
+@_mutant(
+    "one-reply-for-a-uid", "Requests that are kept by their uid until they are answered.", "replies.equal-uids", releases=ANY
+)
 class OneReplyForAUid(ReferenceMpServer):
     """Answers a uid once in a hundredth of a second, whoever asks."""
 
@@ -216,7 +218,7 @@ class _NeverEvicts(OwnedStore):
         return []
 
 
-@_mutant("never-evicts", "A cache that is full once and for all.", "lifecycle.room-again", releases=SHARED)
+@_mutant("never-evicts", "A cache that is full once and for all.", "lifecycle.full", releases=SHARED)
 class NeverEvicts(ReferenceMpServer):
     """Makes no room when its memory is full."""
 
@@ -294,7 +296,10 @@ class MixesRanks(ReferenceMpServer):
 
         def call(self, operation: str, payloads: list[Any]) -> Any:
             """The result for rank 0."""
-            bare = [{**one, "worker_id": 0, "world_size": 1} if isinstance(one, dict) and one.get("worker_id") else one for one in payloads]
+            bare = [
+                {**one, "worker_id": 0, "world_size": 1} if isinstance(one, dict) and one.get("worker_id") else one
+                for one in payloads
+            ]
             return super().call(operation, bare)
 
 
@@ -337,7 +342,13 @@ class _DiesOf(RobustMessages):
         return super().read(frames)
 
 
-@_mutant("dies-of-one-frame", "A message that is taken apart before it is counted.", "unreadable.messages", "conversations.deadly", releases=ANY)
+@_mutant(
+    "dies-of-one-frame",
+    "A message that is taken apart before it is counted.",
+    "unreadable.messages",
+    "conversations.deadly",
+    releases=ANY,
+)
 class DiesOfOneFrame(ReferenceMpServer):
     """Ends its message thread with a message of one frame."""
 
@@ -357,7 +368,9 @@ class DiesOfNesting(ReferenceMpServer):
         deadly = staticmethod(lambda frames: len(frames) > 1 and frames[1][:100] == b"\x91" * 100)
 
 
-@_mutant("dies-of-empty-delimiter", "A server that was tried with one client.", "unreadable.messages", "conversations.*", releases=ANY)
+@_mutant(
+    "dies-of-empty-delimiter", "A server that was tried with one client.", "unreadable.messages", "conversations.*", releases=ANY
+)
 class DiesOfEmptyDelimiter(ReferenceMpServer):
     """Ends its message thread with an empty first frame."""
 
