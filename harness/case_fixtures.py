@@ -28,6 +28,7 @@ from wire.mp.operations import OperationTable, operation_table
 from wire.release import Release
 
 NAMES: Final = (
+    "adapter",
     "another_client",
     "chunks",
     "client",
@@ -55,6 +56,7 @@ NAMES: Final = (
     "vector",
 )
 
+adapter = l2_fixtures.adapter
 engine = l2_fixtures.engine
 l2_keys = l2_fixtures.l2_keys
 plugin = l2_fixtures.plugin

@@ -11,6 +11,7 @@ from typing import Final
 from reports.expectation import OUT_OF_DATE, Standing
 from reports.plain import clip
 from reports.record import CaseRecord
+from reports.side import Side
 from reports.verdict import OUTCOMES, SKIPPED, Outcome, Verdict
 
 _ANSWERED: Final = "; the client answered error "
@@ -54,7 +55,7 @@ class Matrix:
     topics: tuple[str, ...]
     columns: tuple[Column, ...]
     of_servers: tuple[str, ...] = ()
-    """Topics in which no client takes part."""
+    """Topics in which no client takes part, in a run that judges one."""
 
     @property
     def legend(self) -> str:
@@ -69,7 +70,7 @@ class Matrix:
         return "; ".join(parts)
 
 
-def matrix(cases: Sequence[CaseRecord], releases: Sequence[str] = ()) -> Matrix:
+def matrix(cases: Sequence[CaseRecord], releases: Sequence[str] = (), side: Side = "client") -> Matrix:
     """The matrix of a run; columns by target, then in the order of ``releases``, neighbours with equal counts merged."""
     counted: dict[tuple[str, str], dict[str, Counter[Outcome]]] = {}
     for case in cases:
@@ -85,7 +86,7 @@ def matrix(cases: Sequence[CaseRecord], releases: Sequence[str] = ()) -> Matrix:
             columns[-1] = Column(target, (*last.releases, release), cells)
         else:
             columns.append(Column(target, (release,), cells))
-    of_servers = dict.fromkeys(case.topic for case in cases if case.judges == "server")
+    of_servers = dict.fromkeys(case.topic for case in cases if case.judges == "server" and side == "client")
     return Matrix(tuple(dict.fromkeys(case.topic for case in cases)), tuple(columns), tuple(of_servers))
 
 

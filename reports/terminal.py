@@ -88,7 +88,7 @@ def summary_lines(results: Results, path: Path | None = None, *, width: int = 10
         _about(results.header, width),
         _verdict(results, width),
         *_failures(results, width, limit),
-        _matrix(matrix(results.cases, results.header.releases), width),
+        _matrix(matrix(results.cases, results.header.releases, results.header.side), width),
         _skipped("Short of a SHOULD", skip_groups(results.cases, Verdict.SHORTFALL), width),
         _skipped(f"Unsupported, as the {results.header.side} declared", skip_groups(results.cases, Verdict.UNSUPPORTED), width),
         _skipped("Known failures", skip_groups(results.cases, Verdict.KNOWN_FAILURE), width),

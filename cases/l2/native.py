@@ -8,6 +8,7 @@ from functools import partial
 from typing import Final
 
 from harness.case import case
+from harness.client import ClientHang
 from harness.judge import Judge
 from harness.l2.answers import Completion, Submitted
 from harness.l2.plugin_process import Plugin
@@ -39,7 +40,10 @@ def stored(judge: Judge, plugin: Plugin, batch: Sequence[tuple[str, bytes]], **m
 
 def completed(judge: Judge, plugin: Plugin, submitted: Submitted, what: str) -> Completion:
     """The completion of a submit, which the server must be able to read."""
-    (completion,) = plugin.wait([submitted], timeout=LONG)
+    try:
+        (completion,) = plugin.wait([submitted], timeout=LONG)
+    except ClientHang as hang:
+        judge.fail(f"{what} never completed", client_answered=str(hang).removeprefix("wait: "))
     readable(judge, completion, what)
     return completion
 

@@ -43,7 +43,7 @@ POWER_PROMISE: Final = "PLUG-DUR-008"
 WHOLE: Final[Cites] = dict.fromkeys(CITES, POWER)
 KEPT: Final[Cites] = dict.fromkeys(CITES, POWER_PROMISE)
 SMALL, MIDDLE, LARGE = 700, 4096, 300_000
-POINTS: Final = 14
+POINTS: Final = 10
 """Kills of one case; of more calls than that some are chosen, the first and the last among them."""
 KILLS: Final = 25
 """Of the random ones, where nobody asked for more."""
@@ -269,7 +269,7 @@ def _lose_power(judge: Judge, plugins: PluginSession, book: Ledger, seed: int, *
         book.storing(keys)
         book.stored(keys, ok=plugin.store([book.object(key) for key in keys]).ok)
 
-    chance = Random(f"power {seed}")  # noqa: S311  # a plan of a test, no secret
+    chance = Random(f"power {seed}")  # a plan of a test, no secret
     _kill_at_each_call(judge, plugins, book, act, "a store", disk=disk, chance=chance, cites=KEPT if promised else WHOLE)
 
 

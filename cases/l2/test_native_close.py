@@ -30,13 +30,15 @@ def test_close_idle(judge: Judge, plugin: Plugin, l2_keys: L2Keys) -> None:
 @native("PLUG-NAT-031")
 def test_close_under_way(judge: Judge, plugin: Plugin, l2_keys: L2Keys) -> None:
     """An instance closes in time while operations are under way, drained or not."""
-    batch = objects(l2_keys.some(32), SIZE)
+    batch = objects(l2_keys.some(64), SIZE)
     keys = [key for key, _ in batch]
     stored(judge, plugin, batch[:4])
-    for _ in range(6):
-        plugin.submit_store(keys, plugin.buffers([data for _, data in batch]))
-        plugin.submit_load(keys[:4], plugin.blank([SIZE] * 4))
-        plugin.submit_lookup(keys)
+    sources = plugin.buffers([data for _, data in batch])
+    targets = plugin.blank([SIZE] * 4)
+    for key, source in zip(keys, sources, strict=True):
+        plugin.submit_store([key], [source])
+    plugin.submit_load(keys[:4], targets)
+    plugin.submit_lookup(keys)
     _closes(judge, plugin)
     judge.holds(plugin.alive, "the process died over close")
 
@@ -51,7 +53,7 @@ def test_nothing_read_after_close(judge: Judge, plugin: Plugin, l2_keys: L2Keys)
     plugin.close()
     for sources in memory:
         plugin.spend(sources)
-    _watch(plugin)
+    plugin.idle(WATCHED)
     again = plugin.reopen()
     for batch in batches:
         loaded = again.load([key for key, _ in batch], SIZE, timeout=LONG)
@@ -73,7 +75,7 @@ def test_nothing_written_after_close(judge: Judge, plugin: Plugin, l2_keys: L2Ke
     plugin.close()
     for targets in memory:
         plugin.spend(targets)
-    _watch(plugin)
+    plugin.idle(WATCHED)
     late = plugin.disturbed()
     judge.holds(late == 0, f"the memory of {late} objects was written to after close had returned")
 
@@ -127,11 +129,6 @@ def test_two_instances(judge: Judge, plugin: Plugin, plugins: PluginSession, l2_
 def _closes(judge: Judge, plugin: Plugin, *, cite: str | None = None) -> None:
     took = plugin.close(timeout=2 * LIMIT)
     judge.holds(took < LIMIT, f"close took {took:.1f} s; the limit is {LIMIT:g} s", cite=cite)
-
-
-def _watch(plugin: Plugin) -> None:
-    """Give what is still at work the time to show."""
-    plugin.together({"watch": [plugin.step("beat", timeout=WATCHED)]}, timeout=SOON)
 
 
 def _cycle(plugin: Plugin, plugins: PluginSession, l2_keys: L2Keys) -> None:

@@ -66,6 +66,8 @@ def test_numbers_for_life(judge: Judge, plugin: Plugin, l2_keys: L2Keys) -> None
 def test_each_completes_once(judge: Judge, plugin: Plugin, l2_keys: L2Keys) -> None:
     """Every operation completes once, and nothing completes that was not begun."""
     ids = [one.id for one in mixture(plugin, l2_keys, MANY // 4)]
+    absent, targets = l2_keys.some(2), plugin.blank([SIZE] * 2)
+    ids += [plugin.submit_lookup(absent).id, plugin.submit_load(absent, targets).id]
     came = plugin.collect(len(ids), timeout=SOON)
     for completion in came:
         readable(judge, completion, "one of many operations")

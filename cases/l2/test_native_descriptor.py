@@ -44,6 +44,7 @@ def test_readable_until_drained(judge: Judge, plugin: Plugin, l2_keys: L2Keys) -
         plugin.poll(SOON).ready, f"nothing was ever complete: a lookup was begun, and for {SOON:g} s the descriptor was silent"
     )
     for _ in range(3):
+        plugin.idle(QUIET / 10)
         judge.holds(plugin.poll(0).ready, "the descriptor fell silent before anything was drained")
     drained = plugin.drain()
     judge.holds(
@@ -113,7 +114,7 @@ def test_drain_of_nothing(judge: Judge, plugin: Plugin) -> None:
 @native("PLUG-NAT-006")
 def test_drain_while_storing(judge: Judge, plugin: Plugin, l2_keys: L2Keys) -> None:
     """A drain does not wait for a store that is under way."""
-    batch = objects(l2_keys.some(100), 32 * 1024)
+    batch = objects(l2_keys.some(16), 4 * 1024 * 1024)
     sources = plugin.buffers([data for _, data in batch])
     submitted = plugin.submit_store([key for key, _ in batch], sources)
     waited, longest = 0.0, 0.0
@@ -128,6 +129,6 @@ def test_drain_while_storing(judge: Judge, plugin: Plugin, l2_keys: L2Keys) -> N
     took = completion.at - submitted.at
     judge.holds(
         longest < max(QUIET, took / 2),
-        f"a store of 100 objects took {took:.2f} s, and a drain meanwhile took {longest:.2f} s of it",
+        f"a store of 16 objects of 4 MiB took {took:.2f} s, and a drain meanwhile took {longest:.2f} s of it",
         conformant_answer="an empty list at once",
     )

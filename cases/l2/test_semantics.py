@@ -10,7 +10,7 @@ from harness.l2.session import PluginSession
 SIZES = (1, 2, 3, 511, 4 * KIB - 1, 4 * KIB, 4 * KIB + 1, 64 * KIB - 1, 64 * KIB + 3, MIB - 1, MIB, MIB + 1, 3 * MIB + 17)
 LARGEST = 64 * MIB
 SMALL = 600
-MANY = 200
+MANY = 100
 
 
 @case("PLUG-SEM-001", "PLUG-SEM-002", targets=ALONE, judges="plugin", variants=parameters(*SIZES), once_for="contract")
@@ -47,11 +47,11 @@ def test_batch_of_sizes(plugin: Plugin, l2_keys: L2Keys, judge: Judge) -> None:
 
 @case("PLUG-SEM-002", "PLUG-SEM-003", targets=ALONE, judges="plugin", once_for="contract")
 def test_batch_of_many(plugin: Plugin, l2_keys: L2Keys, judge: Judge) -> None:
-    """A batch of 200 objects of one size is stored, found and loaded like single ones."""
+    """A batch of 100 objects of one size is stored, found and loaded like single ones."""
     objects = {key: content(key, SMALL) for key in l2_keys.some(MANY)}
     store(plugin, judge, objects, cite="PLUG-SEM-002")
-    looks(plugin, judge, [*objects], [True] * MANY, when="after a store of 200 objects", cite="PLUG-SEM-002")
-    holds(plugin, judge, objects, when="after a store of 200 objects", cite="PLUG-SEM-003")
+    looks(plugin, judge, [*objects], [True] * MANY, when="after a store of 100 objects", cite="PLUG-SEM-002")
+    holds(plugin, judge, objects, when="after a store of 100 objects", cite="PLUG-SEM-003")
 
 
 @case("PLUG-SEM-002", targets=ALONE, judges="plugin", once_for="contract")

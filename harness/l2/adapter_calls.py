@@ -128,6 +128,11 @@ class AdapterCalls:
         """``get_usage``."""
         return Usage(**self.plugin.usage())
 
+    def status(self) -> Mapping[str, Any]:
+        """``report_status``."""
+        found: Mapping[str, Any] = self._ask("status")["status"]
+        return found
+
     def listing(self, page_size: int, model: str | None = None) -> list[list[tuple[str, int]]]:
         """``list_l2_keys``: pages of keys and sizes."""
         return [[(key, size) for key, size in page] for page in self._ask("listing", page_size=page_size, model=model)["pages"]]

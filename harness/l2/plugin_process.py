@@ -39,6 +39,7 @@ from harness.l2.answers import (
 )
 from harness.l2.calls.watcher import Watcher
 from harness.l2.host import frames
+from harness.l2.nurseries import Adopted, nursery_of
 from harness.l2.spec import Kind, PluginSpec
 from harness.supervise import STDERR_LIMIT, exit_text
 
@@ -85,6 +86,7 @@ class HostProcess:
     ) -> None:
         self.spec = spec
         self.budget = budget
+        self.grace = GRACE
         self._status: int | None = None
         self._stderr: IO[bytes] = tempfile.TemporaryFile()  # noqa: SIM115  # lives as long as the process
         self._marked = 0
@@ -95,23 +97,16 @@ class HostProcess:
                 fcntl.fcntl(descriptor, fcntl.F_SETPIPE_SZ, _PIPE)
             os.set_blocking(descriptor, False)
         self._in, self._out = ours_in, ours_out
-        command = [spec.python, str(HOST), str(theirs_in), str(theirs_out)]
+        variables = environment or spec.environment
         if watcher is not None:
-            environment = {**(os.environ if environment is None else environment), **watcher.environment}
+            variables = {**(os.environ if variables is None else variables), **watcher.environment}
         try:
-            self._popen, self._leash = leash.start(
-                command,
-                environment or spec.environment,
-                stdin=subprocess.DEVNULL,
-                stdout=self._stderr,
-                stderr=self._stderr,
-                pass_fds=(theirs_in, theirs_out, *(watcher.descriptors if watcher is not None else ())),
-            )
-        except OSError as error:
+            self._popen, self._leash = self._start(theirs_in, theirs_out, variables, watcher)
+        except (OSError, ClientUnavailable) as error:
             os.close(ours_in)
             os.close(ours_out)
             self._stderr.close()
-            raise ClientUnavailable(f"cannot start {spec.python}: {error.strerror}") from error
+            raise ClientUnavailable(f"cannot start {spec.python}: {error}") from error
         finally:
             os.close(theirs_in)
             os.close(theirs_out)
@@ -121,6 +116,21 @@ class HostProcess:
         if watcher is not None:
             self._let_watch(watcher)
         self.about = self._load_class()
+
+    def _start(
+        self, incoming: int, outgoing: int, environment: Mapping[str, str] | None, watcher: Watcher | None
+    ) -> tuple[subprocess.Popen[bytes] | Adopted, leash.Leash]:
+        nursery = nursery_of(self.spec, self.budget.start) if watcher is None else None
+        if nursery is not None:
+            return nursery.make(incoming, outgoing, self._stderr)
+        return leash.start(
+            [self.spec.python, str(HOST), str(incoming), str(outgoing)],
+            environment,
+            stdin=subprocess.DEVNULL,
+            stdout=self._stderr,
+            stderr=self._stderr,
+            pass_fds=(incoming, outgoing, *(watcher.descriptors if watcher is not None else ())),
+        )
 
     @property
     def pid(self) -> int:
@@ -159,7 +169,7 @@ class HostProcess:
         """
         if self._status is not None:
             raise ClientCrash(f"{op}: the plugin's process is gone ({exit_text(self._status)})", stderr=self.stderr)
-        until = time.monotonic() + deadline + GRACE
+        until = time.monotonic() + deadline + self.grace
         try:
             self._write((frames.head({"op": op, "args": dict(args)}, blobs), *blobs), until)
             members, given = self._read(until)
@@ -167,7 +177,7 @@ class HostProcess:
             self._tell_where_it_stands()
             self.kill()
             raise ClientHang(
-                f"{op}: the plugin's process gave no answer within {deadline + GRACE:g} s and was killed\n"
+                f"{op}: the plugin's process gave no answer within {deadline + self.grace:g} s and was killed\n"
                 "  where its threads stood is on standard error",
                 stderr=self.stderr,
             ) from None
@@ -568,6 +578,10 @@ class Plugin:
             "together", {"threads": plain, "timeout": limit}, deadline=limit
         )["results"]
         return found
+
+    def idle(self, seconds: float) -> None:
+        """Let time pass for the plugin."""
+        self.together({"time": [self.step("beat", timeout=seconds)]}, timeout=self._timeout + seconds)
 
     def step(self, op: str, *, times: int = 1, buffers: Sequence[Buffer] | None = None, **args: Any) -> Step:
         """A step of a thread, such as ``step("submit_lookup", keys=[...])``."""

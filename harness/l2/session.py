@@ -13,7 +13,7 @@ from typing import ClassVar, Final
 from fixturegen import leash
 from harness.client import Budget, ClientFailure, ClientUnavailable, Description
 from harness.judged import SubjectOptions
-from harness.l2.backend import Backend, BackendPlace, parse_backend
+from harness.l2.backend import REFERENCE, Backend, BackendPlace, parse_backend
 from harness.l2.pinned import at_release
 from harness.l2.plugin_process import HostProcess, Plugin, PluginRaised, Watch
 from harness.l2.served.servers import PluginServers
@@ -33,7 +33,9 @@ def open_plugin(options: SubjectOptions) -> PluginSession:
     """
     spec = parse_plugin(options.spec, options.kind, options.params)
     backend = parse_backend(options.backend) if options.backend is not None else None
-    if backend is not None and not spec.names_backend:
+    if backend is None and spec.behind is not None:
+        backend = parse_backend(REFERENCE)
+    elif backend is not None and not spec.names_backend:
         raise UsageError(
             f"--backend {options.backend} is of no use: no parameter of {spec.text} holds {{backend}}, where its address goes"
         )
@@ -96,6 +98,15 @@ class PluginSession(Watch):
         """Open plugins as they are in a release of lmcache from now on."""
         self.release = release
 
+    @property
+    def resolved(self) -> PluginSpec:
+        """The plugin as it is opened in the release of the case.
+
+        Raises:
+            ClientUnavailable: the environment of that release cannot be made.
+        """
+        return at_release(self.spec, self.release)
+
     def require(self, operations: Iterable[str]) -> None:
         """Find out before a case begins whether the plugin may still be asked.
 
@@ -111,14 +122,27 @@ class PluginSession(Watch):
             ClientFailure: it cannot be made.
         """
         began = time.monotonic()
+        chosen = spec or self.spec
         try:
-            process = HostProcess(at_release(spec or self.spec, self.release), self.budget)
-            plugin = Plugin(process, folder or self.new_folder(), self.backend_address, watch=self)
+            process = HostProcess(at_release(chosen, self.release), self.budget)
+            plugin = Plugin(process, folder or self.new_folder(), self._address_for(chosen), watch=self)
         except ClientFailure as failure:
             self.patience.failed(START, failure, time.monotonic() - began)
             raise
         self.patience.answered(START)
         return plugin
+
+    def open_behind_backend(self) -> Plugin:
+        """An instance that keeps its objects behind the backend; the case needs ``backend``.
+
+        Raises:
+            ClientFailure: it cannot be made.
+            LookupError: there is no backend.
+        """
+        chosen = self.spec.behind_backend
+        if chosen is None:
+            raise LookupError(f"{self.spec.text} has no backend")
+        return self.open(spec=chosen)
 
     def servers(self, runtime: str) -> PluginServers:
         """Real servers that have the plugin, each started on first use; this case is about one of them."""
@@ -136,7 +160,10 @@ class PluginSession(Watch):
     @property
     def backend_address(self) -> str | None:
         """Where the backend is, which is started if need be; None without one, or where the parameters do not name it."""
-        return self.backend.address if self._place is not None and self.spec.names_backend else None
+        return self._address_for(self.spec)
+
+    def _address_for(self, spec: PluginSpec) -> str | None:
+        return self.backend.address if self._place is not None and spec.names_backend else None
 
     @property
     def backend(self) -> Backend:
@@ -196,7 +223,7 @@ class PluginSession(Watch):
             has = [self.spec.kind, *plugin.offers]
             if self.spec.names_folder:
                 has.append("folder")
-            if self._place is not None and self.spec.names_backend:
+            if self._place is not None and self.spec.behind_backend is not None:
                 has.append("backend")
             if plugin.durability == "power":
                 has.append("survives-power")

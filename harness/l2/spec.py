@@ -27,6 +27,9 @@ _REFERENCE_CLASSES: Final[Mapping[Kind, str]] = MappingProxyType(
     }
 )
 _REFERENCE_PARAMS: Final[Mapping[str, Any]] = MappingProxyType({"folder": FOLDER})
+_REFERENCE_BEHIND: Final[Mapping[Kind, Mapping[str, Any]]] = MappingProxyType(
+    {"native_plugin": {"gateway": BACKEND, "wait": 1.0}}
+)
 
 
 @dataclass(frozen=True)
@@ -50,6 +53,8 @@ class PluginSpec:
     """Variables of its process; those of this one if None."""
     options: Mapping[str, Any] = field(default_factory=dict)
     """What the program that holds it has to know besides; see :mod:`harness.l2.pinned`."""
+    behind: Mapping[str, Any] | None = None
+    """For cases about a backend the parameters to use instead, where ``params`` name none; known of our own plugins alone."""
 
     @property
     def names_folder(self) -> bool:
@@ -60,6 +65,13 @@ class PluginSpec:
     def names_backend(self) -> bool:
         """Whether it wants the address of a backend."""
         return _mentions(self.params, BACKEND)
+
+    @property
+    def behind_backend(self) -> PluginSpec | None:
+        """The plugin with its objects behind a backend; None if it has none."""
+        if self.names_backend:
+            return self
+        return None if self.behind is None else replace(self, params=self.behind, behind=None)
 
     def params_for(self, folder: Path, backend: str | None = None) -> dict[str, Any]:
         """The parameters with a folder and an address put in."""
@@ -130,8 +142,8 @@ def _parse_params(text: str | None) -> dict[str, Any] | None:
 
 def _ours(text: str, kind: Kind, place: str, given: dict[str, Any] | None) -> PluginSpec:
     module, _, name = place.partition(":")
-    params = _REFERENCE_PARAMS if given is None else given
-    return PluginSpec(text, kind, module, name, params, (str(_TREE),), real=kind == "plugin")
+    params, behind = (_REFERENCE_PARAMS, _REFERENCE_BEHIND.get(kind)) if given is None else (given, None)
+    return PluginSpec(text, kind, module, name, params, (str(_TREE),), real=kind == "plugin", behind=behind)
 
 
 def _mutant(text: str, name: str, asked: Kind | None, given: dict[str, Any] | None) -> PluginSpec:

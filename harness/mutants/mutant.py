@@ -13,6 +13,7 @@ from typing import Any, Final, TypeVar
 
 import harness.mutants as package
 from harness.client import ClientUnavailable
+from harness.mutants.marks import MARKS
 from harness.protocols import Protocol
 from harness.reference.lm import ReferenceClient
 from harness.reference.mp.client import ReferenceMpClient
@@ -154,6 +155,9 @@ _CLIENTS: Final[dict[str, Mutant | MpMutant]] = {}
 _SERVERS: Final[dict[str, ServerMutant | MpServerMutant]] = {}
 _PLUGINS: Final[dict[str, PluginMutant]] = {}
 _CONNECTORS: Final[dict[str, ConnectorMutant]] = {}
+_MARKED: Final[Mapping[Side, tuple[dict[str, Any], Callable[..., Defect]]]] = MappingProxyType(
+    {"plugin": (_PLUGINS, PluginMutant), "connector": (_CONNECTORS, ConnectorMutant)}
+)
 _TABLES: Final[tuple[Mapping[str, AnyMutant], ...]] = (_CLIENTS, _SERVERS, _PLUGINS, _CONNECTORS)
 
 
@@ -229,33 +233,6 @@ def mp_server_mutant(
     return _registrar(_SERVERS, MpServerMutant, MpServer, name, releases, stands_for=stands_for, found_by=found_by, runs=runs)
 
 
-def l2_mutant(
-    name: str,
-    *,
-    stands_for: str,
-    releases: str = "0.4.3 and later",
-    found_by: tuple[str, ...] = (),
-    kind: str = "native_plugin",
-) -> Callable[[Defective], Defective]:
-    """Make a class, or a function that makes one, a mutant of the reference plugin, likewise.
-
-    Raises:
-        ValueError: the name is taken, or there is no docstring.
-    """
-    return _registrar(_PLUGINS, PluginMutant, None, name, releases, stands_for=stands_for, found_by=found_by, kind=kind)
-
-
-def remote_mutant(
-    name: str, *, stands_for: str, releases: str = "all", found_by: tuple[str, ...] = ()
-) -> Callable[[Defective], Defective]:
-    """Make a class, or a function that makes one, a mutant of the reference connector, likewise.
-
-    Raises:
-        ValueError: the name is taken, or there is no docstring.
-    """
-    return _registrar(_CONNECTORS, ConnectorMutant, None, name, releases, stands_for=stands_for, found_by=found_by)
-
-
 def load_mutants() -> Mapping[str, Mutant | MpMutant]:
     """Every defective client by name, in the order of modules and of their text."""
     _import_all()
@@ -323,6 +300,10 @@ def _find(name: str, known: Mapping[str, Found], side: Side) -> Found:
 def _import_all() -> None:
     for module in sorted(pkgutil.walk_packages(package.__path__, f"{package.__name__}."), key=lambda found: found.name):
         importlib.import_module(module.name)
+    while MARKS:
+        mark = MARKS.pop(0)
+        table, what = _MARKED[mark.side]
+        _registrar(table, what, None, mark.name, **mark.words)(mark.defective)
 
 
 def _described(name: str, defective: Any, sound: type | None) -> tuple[str, str]:

@@ -137,7 +137,7 @@ def run_view(results: Results, *, explained: int) -> RunView:
     passes = [group for group in found if group.first.verdict is Verdict.UNEXPECTED_PASS]
     groups = [group for group in found if group.first.verdict is not Verdict.UNEXPECTED_PASS]
     rest = groups[explained:]
-    table = matrix(results.cases, results.header.releases)
+    table = matrix(results.cases, results.header.releases, results.header.side)
     counts = results.counts
     return RunView(
         headline=headline(results),

@@ -5,18 +5,18 @@ of it is kept in sight until somebody gives it back.
 """
 
 import asyncio
-import importlib.util
 import inspect
 import sys
 import threading
 import time
 import types
 
-if importlib.util.find_spec("lmcache.c_ops") is not None:
-    try:
-        import lmcache.c_ops  # noqa: F401
-    except ImportError:  # compiled for CUDA; releases before 0.3.7 import it without a fallback
-        sys.modules["lmcache.c_ops"] = types.ModuleType("lmcache.c_ops")
+try:
+    import lmcache.c_ops  # noqa: F401
+except ModuleNotFoundError:  # the release has none in its wheel
+    pass
+except ImportError:  # compiled for CUDA; releases before 0.3.7 import it without a fallback
+    sys.modules["lmcache.c_ops"] = types.ModuleType("lmcache.c_ops")
 
 import torch
 from lmcache.v1.config import LMCacheEngineConfig

@@ -226,7 +226,7 @@ class CrashRun:
             return reason
         watcher = Watcher(self.session.new_folder(), Trigger())
         try:
-            process = HostProcess(self.session.spec, self.session.budget, watcher=watcher)
+            process = HostProcess(self.session.resolved, self.session.budget, watcher=watcher)
             process.discard()
         except CannotWatch as error:
             return str(error)

@@ -9,7 +9,7 @@ from collections.abc import Callable
 
 from harness.l2.calls.call import FileCall
 from harness.l2.calls.disk import Disk
-from harness.l2.calls.watcher import GO, Decision, Kill
+from harness.l2.calls.watcher import GO, Decision, Kill, Refuse
 
 
 class Trigger:
@@ -58,3 +58,22 @@ class Trigger:
             self._disk.before(call)
         self.fired |= end
         return Kill(self._part) if end else GO
+
+
+class Refusal(Trigger):
+    """Lets calls fail, while it is on, that a condition is true of."""
+
+    def __init__(self, error: int, concerns: Callable[[FileCall], bool]) -> None:
+        super().__init__()
+        self._error = error
+        self._concerns = concerns
+        self.on = False
+        self.refused = 0
+        """Calls that failed so."""
+
+    def __call__(self, call: FileCall) -> Decision:
+        """The watcher's question."""
+        if not self.on or not self._concerns(call):
+            return GO
+        self.refused += 1
+        return Refuse(self._error)

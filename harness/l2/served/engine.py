@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
+import hashlib
 import itertools
 import uuid
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from harness.captures import patterned
 from harness.client import ClientError, MissError
 from harness.mp.keys import MpKeys
 from harness.mp.targets import CHUNK_SIZE
@@ -48,6 +47,12 @@ def prompt(chunks: int, salt: str = "") -> Prompt:
     """Tokens that no other prompt of this process has, from the first chunk on."""
     number = next(_prompts)
     return Prompt(tuple(number * 100_000 + index for index in range(chunks * CHUNK_SIZE)), salt)
+
+
+def contents(wanted: Prompt, size: int) -> list[bytes]:
+    """For each chunk of a prompt bytes that nothing else has."""
+    names = [f"{wanted.salt}/{first}" for first in wanted.tokens[::CHUNK_SIZE]]
+    return [hashlib.shake_128(name.encode()).digest(size) for name in names]
 
 
 @dataclass(frozen=True)
@@ -109,17 +114,13 @@ class Engine:
 
     def contents(self, wanted: Prompt) -> list[bytes]:
         """The bytes of the chunks of a prompt: always the same, different for each chunk, and for each salt."""
-        seed = sum(wanted.salt.encode())
-        firsts = wanted.tokens[::CHUNK_SIZE]
-        return [patterned(first + seed, self.chunk_bytes) for first in firsts]
+        return contents(wanted, self.chunk_bytes)
 
-    def store(self, wanted: Prompt, chunks: Sequence[bytes] | None = None) -> bool | None:
+    def store(self, wanted: Prompt) -> bool | None:
         """Store a prompt's chunks; whether the server says that it did, None where it does not answer in time."""
-        return self._stored(self._key(wanted), self.contents(wanted) if chunks is None else chunks)
-
-    def _stored(self, key: dict[str, Any], chunks: Sequence[bytes]) -> bool | None:
+        key = self._key(wanted)
         try:
-            answer = self._client.mp_store(connection="", instance_id=self._instance, key=key, chunks=chunks)
+            answer = self._client.mp_store(connection="", instance_id=self._instance, key=key, chunks=self.contents(wanted))
         except ClientError:
             return None
         finally:

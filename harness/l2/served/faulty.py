@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import importlib
+import json
 import os
 import threading
 import time
@@ -30,8 +31,9 @@ class PluginError(RuntimeError):
 class Faulty:
     """A ``native_plugin`` around another; the file ``switch`` holds the name of the fault that is on, or nothing."""
 
-    def __init__(self, *, switch: str, module: str, class_name: str, params: Mapping[str, Any]) -> None:
+    def __init__(self, *, switch: str, module: str, class_name: str, params: Mapping[str, Any], journal: str = "") -> None:
         self._switch = Path(switch)
+        self._journal = Path(journal) if journal else None
         fault = self.fault
         if fault == "constructor-raises":
             raise PluginError(fault)
@@ -93,6 +95,7 @@ class Faulty:
     def close(self) -> None:
         """Close the other plugin, unless the fault is that."""
         fault = self.fault
+        self._write_down("close", ())
         if fault == "close-raises":
             raise PluginError(fault)
         if fault == "close-ends-the-process":
@@ -105,6 +108,7 @@ class Faulty:
 
     def _submitted(self, operation: Operation, keys: Sequence[str], *buffers: Sequence[Any]) -> Any:
         fault = self.fault
+        self._write_down(operation, keys, *buffers)
         if fault == f"{operation}-raises":
             raise PluginError(fault)
         if fault == f"{operation}-ends-the-thread":
@@ -120,6 +124,15 @@ class Faulty:
         if fault == f"{operation}-gives-no-id":
             return None
         return known
+
+    def _write_down(self, operation: Operation, keys: Sequence[str], buffers: Sequence[Any] = ()) -> None:
+        """Add a line to the journal: what was called, by which thread, with which keys, and what memory is like."""
+        if self._journal is None:
+            return
+        views = [(view.format, view.ndim, view.readonly, view.nbytes) for view in map(memoryview, buffers)]
+        line = {"op": operation, "thread": threading.current_thread().name, "keys": list(keys), "memory": views}
+        with self._journal.open("a") as file:
+            file.write(json.dumps(line) + "\n")
 
     def _spoiled(self, fault: str, completion: Completion) -> list[Completion]:
         with self._lock:

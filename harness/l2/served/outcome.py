@@ -51,12 +51,12 @@ class Outcome:
     later_first_tier: str = "equal"
     later_second_tier: str = "equal"
     """Of what was stored when the fault was over."""
-    unwritten: int = 0
-    """Keys and tasks whose store into the plugin never ends."""
-    unanswered: int = 0
-    """Lookups that are under way for ever."""
-    locked: int = 0
-    """Objects that stay in memory for ever, because something holds them."""
+    unwritten: bool = False
+    """Whether stores into the plugin never end."""
+    unanswered: bool = False
+    """Whether lookups are under way for ever."""
+    locked: bool = False
+    """Whether objects stay in memory, because something holds them for ever."""
     healthy: bool = True
     """What the status page says of the storage."""
     spins: bool = False
@@ -139,9 +139,19 @@ class FaultyServer:
         server.written_through(PATIENCE)
         engine.clear()
         return Outcome(
-            True, store, first, second, alive, later_store, later_first, loaded(engine, last),
-            busy_stores(left), busy_lookups(left), locks(left), bool(server.status()["is_healthy"]), spins,
-        )  # fmt: skip
+            store=store,
+            first_tier=first,
+            second_tier=second,
+            alive=alive,
+            later_store=later_store,
+            later_first_tier=later_first,
+            later_second_tier=loaded(engine, last),
+            unwritten=busy_stores(left) > 0,
+            unanswered=busy_lookups(left) > 0,
+            locked=locks(left) > 0,
+            healthy=bool(server.status()["is_healthy"]),
+            spins=spins,
+        )
 
     def _begun(self, fault: str = "") -> ServedPlugin:
         if self._server is None:

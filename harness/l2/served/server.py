@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import json
-import os
 import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
@@ -12,6 +11,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from fixturegen.environment import PinnedEnvironment
+from fixturegen.errors import EnvironmentUnavailable
 from fixturegen.mp.launch import Launch, PluginKind, import_root, plugin_adapter
 from fixturegen.mp.server import MpServer
 from harness.l2.served.engine import TIMEOUT, Engine
@@ -26,11 +26,24 @@ QUIET: Final = 0.05
 """Seconds for which a server has to be idle: it takes new keys from its list a moment before it counts them as under way."""
 WATCHED: Final = 0.6
 """Seconds in which an idle server's use of the processor is looked at."""
-_USER: Final = 11
-_SYSTEM: Final = 12
-"""Places in ``/proc/PID/stat`` behind the name, in ticks of the clock."""
 STOP: Final = 20.0
 """Seconds within which a server has to end when it is asked to."""
+
+
+@dataclass(frozen=True)
+class _Scheduled:
+    """Seconds for which a thread ran, and for which it waited for a processor."""
+
+    ran: float
+    waited: float
+
+    def minus(self, other: _Scheduled) -> _Scheduled:
+        return _Scheduled(self.ran - other.ran, self.waited - other.waited)
+
+
+def _share(scheduled: _Scheduled, passed: float) -> float:
+    """On a busy machine a thread in a loop runs for a part of the time; it waits for the rest of it, and never sleeps."""
+    return min(scheduled.ran / max(passed - scheduled.waited, 0.1 * passed), 1.0)
 
 
 @dataclass(frozen=True)
@@ -90,19 +103,49 @@ class ServedPlugin:
         """Whether nothing is stored, looked up or locked any more, in time."""
         return self._quiet(lambda state: busy_stores(state) == busy_lookups(state) == locks(state) == 0, patience)
 
-    def processor(self, seconds: float = WATCHED) -> float:
-        """How much of a processor the server uses now, all its threads together."""
-        before = self._processor_seconds()
-        time.sleep(seconds)
-        return (self._processor_seconds() - before) / seconds
+    def has_room(self, size: int, patience: float) -> bool:
+        """Whether the first tier has room for so many bytes, in time."""
+        return self._quiet(lambda state: size <= _room(state), patience)
 
-    def _processor_seconds(self) -> float:
-        found = Path(f"/proc/{self.server.pid}/stat").read_text().rpartition(")")[2].split()
-        return (int(found[_USER]) + int(found[_SYSTEM])) / os.sysconf("SC_CLK_TCK")
+    def processor(self, seconds: float = WATCHED) -> float:
+        """How much of a processor the busiest thread of the server uses now, of the time in which it may have one."""
+        before, began = self._threads(), time.monotonic()
+        time.sleep(seconds)
+        passed = time.monotonic() - began
+        return max(
+            (_share(now.minus(then), passed) for thread, now in self._threads().items() if (then := before.get(thread))),
+            default=0.0,
+        )
+
+    def _threads(self) -> dict[str, _Scheduled]:
+        found = {}
+        for path in Path(f"/proc/{self.server.pid}/task").iterdir():
+            with contextlib.suppress(OSError):  # a thread that ended
+                ran, waited, _ = (path / "schedstat").read_text().split()
+                found[path.name] = _Scheduled(int(ran) / 1e9, int(waited) / 1e9)
+        return found
 
     def restart(self) -> None:
         """Kill the server and start it again, with the same plugin on the same storage, and nothing in its first tier."""
         self.server.restart()
+        self.listens()
+
+    def listens(self, patience: float = SETTLE) -> None:
+        """Wait until it tells its state: it answers NOOP a moment before, and an end in that moment closes no plugin.
+
+        Raises:
+            EnvironmentUnavailable: it does not in time.
+        """
+        until = time.monotonic() + patience
+        while True:
+            try:
+                self.status()
+            except EnvironmentUnavailable:
+                if time.monotonic() > until:
+                    raise
+                time.sleep(QUIET)
+            else:
+                return
 
     def stop(self, patience: float = STOP) -> int | None:
         """Ask the server to end; its status, or None where it has to be killed."""
@@ -118,6 +161,11 @@ class ServedPlugin:
             if now > until:
                 return False
             time.sleep(QUIET / 2)
+
+
+def _room(state: Mapping[str, Any]) -> int:
+    found = state["l1_manager"]
+    return int(found["memory_total_bytes"] - found["memory_used_bytes"])
 
 
 def busy_stores(state: Mapping[str, Any]) -> int:
@@ -161,5 +209,6 @@ def served(
         imports=(import_root(plugin.module),) if imports is None else imports,
     )
     with environment.mp_server(release, launch) as server:
-        assert isinstance(server, MpServer)
-        yield ServedPlugin(release, server, folder)
+        running = ServedPlugin(release, server, folder)
+        running.listens()
+        yield running

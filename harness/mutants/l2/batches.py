@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from harness.mutants.mutant import l2_mutant
+from harness.mutants.marks import l2_mutant
 from harness.reference.l2.batches import Batch, Kind
 from harness.reference.l2.leases import Leased
 from harness.reference.l2.outcomes import Outcome

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from harness.mutants.l2.memory import Bare, memory_of
-from harness.mutants.mutant import l2_mutant
+from harness.mutants.marks import l2_mutant
 from harness.reference.l2.batches import Batch, Kind
 from harness.reference.l2.completions import Completion, Completions
 from harness.reference.l2.leases import Leased

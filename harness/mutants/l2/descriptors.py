@@ -8,7 +8,7 @@ import time
 from collections.abc import Sequence
 from typing import Any
 
-from harness.mutants.mutant import l2_mutant
+from harness.mutants.marks import l2_mutant
 from harness.reference.l2.batches import Batch
 from harness.reference.l2.completions import Completion, Completions
 from harness.reference.l2.outcomes import Outcome

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Final
 
 from harness.mutants.l2.folders import OverFolder
-from harness.mutants.mutant import l2_mutant
+from harness.mutants.marks import l2_mutant
 from harness.reference.l2.folder import MANIFEST, ObjectFolder, fragment_name, place_of
 from harness.reference.l2.leases import Leased
 from harness.reference.l2.manifest import Damaged, Manifest, check, spans
@@ -17,7 +17,7 @@ LARGEST: Final = 32 * 2**20
 
 
 @l2_mutant(
-    "l2-whole-blocks-only",
+    "whole-blocks-only",
     stands_for="Transfers past the page cache, which take whole blocks, and a tail that nobody copies.",
     found_by=("l2.semantics.sizes", "l2.semantics.batch-of-sizes", "l2.histories.any-order"),
 )
@@ -34,7 +34,7 @@ class LosesTheTail(OverFolder):
 
 
 @l2_mutant(
-    "l2-at-most-32-mib",
+    "at-most-32-mib",
     stands_for="A limit of a wire or a queue beyond which a transfer is cut without a word.",
     found_by=("l2.semantics.large", "l2.native-submits.large-object"),
 )
@@ -50,27 +50,7 @@ class CutsLargeObjects(OverFolder):
 
 
 @l2_mutant(
-    "l2-size-of-the-buffer-unchecked",
-    stands_for="A copy of the smaller of two lengths, which looks careful.",
-    found_by=("l2.semantics.other-size", "l2.native-buffers.memory-of-another-size"),
-)
-class FillsAnyBuffer(OverFolder):
-    """Fills as much of a buffer as there is, and calls that loaded."""
-
-    class Folder(ObjectFolder):
-        """Takes any size."""
-
-        def _load(self, key: str, target: Leased) -> Outcome:
-            place = place_of(self._root, key)
-            manifest = self._manifest(place, key)
-            if manifest is None:
-                return Outcome.MISSED
-            target.fill(self._bytes(place, manifest)[: target.size])
-            return Outcome.LOADED
-
-
-@l2_mutant(
-    "l2-written-every-time",
+    "written-every-time",
     stands_for="A store that does not look first.",
     found_by=("l2.overwriting.not-written-twice",),
 )
@@ -81,13 +61,14 @@ class WritesEveryTime(OverFolder):
         """Never sees what is there when it stores."""
 
         def store(self, key: str, source: Leased, _until: float = 0.0) -> Outcome:
+            """With the defect."""
             with self._locks.of(key):
                 self._take_away(place_of(self._root, key))
                 return self._write(key, source)
 
 
 @l2_mutant(
-    "l2-fails-where-something-is",
+    "fails-where-something-is",
     stands_for="Files that are made exclusively, and an error where one is there that nobody meant.",
     found_by=("l2.overwriting.again",),
 )
@@ -98,6 +79,7 @@ class FailsWhereSomethingIs(OverFolder):
         """Takes what is there for an error."""
 
         def store(self, key: str, source: Leased, _until: float = 0.0) -> Outcome:
+            """With the defect."""
             outcome = super().store(key, source)
             return Outcome.DROPPED if outcome is Outcome.DEDUPLICATED else outcome
 
@@ -106,6 +88,7 @@ class _InPlace(ObjectFolder):
     """Writes into the folder of the object itself."""
 
     def store(self, key: str, source: Leased, _until: float = 0.0) -> Outcome:
+        """With the defect."""
         place = place_of(self._root, key)
         place.mkdir(exist_ok=True)
         checks = []
@@ -121,7 +104,7 @@ class _InPlace(ObjectFolder):
 
 
 @l2_mutant(
-    "l2-overwrites-in-place",
+    "overwrites-in-place",
     stands_for="Files that are opened for writing under their final names.",
     found_by=("l2.overwriting.*", "l2.durability.*"),
 )
@@ -132,7 +115,7 @@ class OverwritesInPlace(OverFolder):
 
 
 @l2_mutant(
-    "l2-fragments-kept-one-by-one",
+    "fragments-kept-one-by-one",
     stands_for="Fragments that are taken for written because a file of that name is there.",
     found_by=("l2.overwriting.other-bytes", "l2.overwriting.at-once"),
 )
@@ -148,7 +131,7 @@ class KeepsFragments(OverFolder):
 
 
 @l2_mutant(
-    "l2-shorter-over-longer",
+    "shorter-over-longer",
     stands_for="Files that are opened without being cut.",
     found_by=("l2.overwriting.other-size",),
 )
@@ -159,6 +142,7 @@ class WritesShorterOverLonger(OverFolder):
         """Trusts files."""
 
         def store(self, key: str, source: Leased, _until: float = 0.0) -> Outcome:
+            """With the defect."""
             place = place_of(self._root, key)
             old = place / MANIFEST
             before = Manifest.decode(old.read_bytes()) if old.exists() else None
@@ -177,7 +161,7 @@ class WritesShorterOverLonger(OverFolder):
 
 
 @l2_mutant(
-    "l2-index-read-once",
+    "index-read-once",
     stands_for="An index of the folder in memory, which is read when the plugin is opened.",
     found_by=("l2.semantics.other-instance",),
 )
@@ -192,6 +176,7 @@ class ReadsTheIndexOnce(OverFolder):
             self._known = set(place_of(root, "").parent.iterdir())
 
         def store(self, key: str, source: Leased, _until: float = 0.0) -> Outcome:
+            """With the defect."""
             outcome = super().store(key, source)
             self._known.add(place_of(self._root, key))
             return outcome
@@ -201,28 +186,7 @@ class ReadsTheIndexOnce(OverFolder):
 
 
 @l2_mutant(
-    "l2-looks-for-the-first-fragment",
-    stands_for="A lookup that asks for one file because one is cheap.",
-    found_by=("l2.deleting.*", "l2.durability.*", "l2.integrity.*"),
-)
-class LooksForOneFile(OverFolder):
-    """Finds an object in a lookup whose manifest is damaged or gone."""
-
-    class Folder(ObjectFolder):
-        """Asks for the first fragment alone."""
-
-        def look(self, key: str, _until: float = 0.0) -> Outcome:
-            return Outcome.FOUND if (place_of(self._root, key) / fragment_name(0)).exists() else Outcome.ABSENT
-
-        def _take_away(self, place: Path) -> None:
-            (place / MANIFEST).unlink(missing_ok=True)
-
-        def _manifest(self, place: Path, key: str) -> Manifest | None:
-            return super()._manifest(place, key) if (place / MANIFEST).exists() else None
-
-
-@l2_mutant(
-    "l2-delete-leaves-the-manifest",
+    "delete-leaves-the-manifest",
     stands_for="A delete that frees the space and forgets the entry.",
     found_by=("l2.deleting.gone",),
 )
@@ -233,17 +197,19 @@ class LeavesTheManifest(OverFolder):
         """Believes manifests."""
 
         def delete(self, key: str, _until: float = 0.0) -> Outcome:
+            """With the defect."""
             found = list(place_of(self._root, key).glob("fragment-*"))
             for fragment in found:
                 fragment.unlink()
             return Outcome.DELETED if found else Outcome.NOT_DELETED
 
         def look(self, key: str, _until: float = 0.0) -> Outcome:
+            """With the defect."""
             return Outcome.FOUND if (place_of(self._root, key) / MANIFEST).exists() else Outcome.ABSENT
 
 
 @l2_mutant(
-    "l2-delete-in-memory",
+    "delete-in-memory",
     stands_for="Deletes that are collected and done later, or never when the server stops before.",
     found_by=("l2.deleting.gone-for-good",),
 )
@@ -258,6 +224,7 @@ class DeletesInMemory(OverFolder):
             super().__init__(root, fragment_size=fragment_size, durable=durable)
 
         def store(self, key: str, source: Leased, _until: float = 0.0) -> Outcome:
+            """With the defect."""
             place = place_of(self._root, key)
             if place in self._deleted:
                 self._take_away(place)
@@ -265,6 +232,7 @@ class DeletesInMemory(OverFolder):
             return super().store(key, source)
 
         def delete(self, key: str, _until: float = 0.0) -> Outcome:
+            """With the defect."""
             was_there = self._usable(key)
             self._deleted.add(place_of(self._root, key))
             return Outcome.DELETED if was_there else Outcome.NOT_DELETED
@@ -274,7 +242,7 @@ class DeletesInMemory(OverFolder):
 
 
 @l2_mutant(
-    "l2-deleted-for-ever",
+    "deleted-for-ever",
     stands_for="Tombstones that nobody clears when the key comes back.",
     found_by=("l2.deleting.stored-again", "l2.histories.any-order"),
 )
@@ -289,6 +257,7 @@ class RemembersDeletes(OverFolder):
             super().__init__(root, fragment_size=fragment_size, durable=durable)
 
         def delete(self, key: str, _until: float = 0.0) -> Outcome:
+            """With the defect."""
             outcome = super().delete(key)
             self._tombs.add(key)
             return outcome
@@ -298,7 +267,7 @@ class RemembersDeletes(OverFolder):
 
 
 @l2_mutant(
-    "l2-checksum-unchecked",
+    "checksum-unchecked",
     stands_for="Checksums that are written and never read.",
     found_by=("l2.integrity.*",),
 )
@@ -313,7 +282,7 @@ class ChecksNoChecksum(OverFolder):
 
 
 @l2_mutant(
-    "l2-length-unchecked",
+    "length-unchecked",
     stands_for="Reads into memory of the right size, of which a short file fills a part.",
     found_by=("l2.integrity.*",),
 )
@@ -335,7 +304,7 @@ class ChecksNoLength(OverFolder):
 
 
 @l2_mutant(
-    "l2-shown-before-it-is-whole",
+    "shown-before-it-is-whole",
     stands_for="A file of its full length that is filled afterwards, and readers that look at lengths.",
     found_by=("l2.durability.*", "l2.crash.*", "l2.overwriting.at-once"),
 )
@@ -364,7 +333,7 @@ class ManifestFirst(OverFolder):
 
 
 @l2_mutant(
-    "l2-damage-never-healed",
+    "damage-never-healed",
     stands_for="A miss for what is damaged, and a store that asks the manifest whether there is anything to do.",
     found_by=("l2.integrity.*",),
 )
@@ -379,7 +348,7 @@ class NeverHeals(OverFolder):
 
 
 @l2_mutant(
-    "l2-leftovers-stay",
+    "leftovers-stay",
     stands_for="Temporary files that only those remove who made them.",
     found_by=("l2.durability.*", "l2.crash.*"),
 )

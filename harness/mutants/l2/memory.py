@@ -7,7 +7,7 @@ import threading
 import time
 from typing import Any
 
-from harness.mutants.mutant import l2_mutant
+from harness.mutants.marks import l2_mutant
 from harness.reference.l2.batches import Batch
 from harness.reference.l2.leases import Leased
 from harness.reference.l2.outcomes import Outcome

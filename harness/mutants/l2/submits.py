@@ -6,7 +6,7 @@ import ctypes
 import threading
 from typing import Any
 
-from harness.mutants.mutant import l2_mutant
+from harness.mutants.marks import l2_mutant
 from harness.reference.l2.batches import Batch
 from harness.reference.l2.outcomes import Outcome
 from harness.reference.l2.plugin import ReferencePlugin
