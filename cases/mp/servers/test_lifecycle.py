@@ -21,7 +21,7 @@ LARGE = {"num_layers": 8, "hidden_dim_size": 2048}
 LARGEST_POOL = 256 << 20
 """Bytes of memory that is filled; a case would take too long for more."""
 NEW_CHUNKS = 8
-MAKE_ROOM = 20.0
+MAKE_ROOM = 10.0
 """Seconds that a server may take to make room: the real one looks once a second."""
 
 

@@ -13,7 +13,7 @@ MOST_TOKENS: Final = 1 << 24
 """Of all sessions together."""
 
 
-class Tokens(array):  # type: ignore[type-arg]  # cannot be given a parameter before it is made
+class Tokens(array[int]):
     """Tokens in four bytes each, equal to a list of the same numbers."""
 
     def __eq__(self, other: object) -> bool:
