@@ -6,7 +6,6 @@ from harness.failure import UnsupportedByClient
 from harness.judge import Judge
 from harness.mp.held_again import LeftOut, hold
 from harness.mp.manners import Kind, kind_of
-from harness.mp.peer import MpPeer
 from harness.mp.subjects import restart_if_ours
 from harness.mp.targets import MpTarget
 from harness.mp.witness import Witness, judged
@@ -76,16 +75,6 @@ def test_dropped(judge: Judge, release: Release, mp_server: MpTarget, vector: Mp
     with Witness(judge, release, mp_server) as witness:
         held(judge, release, mp_server, vector, clear=False)
         witness.served("a message that is no request", "SRV-MP-020")
-
-
-@case("SRV-MP-101", releases=ANY, targets=SERVERS, variants=of_kind("deadly"), judges="server", runs=("server",))
-def test_deadly(judge: Judge, release: Release, mp_server: MpTarget, vector: MpTranscript) -> None:
-    """After a message that ends the message thread of the real server, everybody else is served."""
-    with Witness(judge, release, mp_server) as witness, judged(judge, "SRV-MP-101"), MpPeer(release, mp_server) as peer:
-        sent = [step.values["frames"] for step in vector.steps if step.do == "send"]
-        peer.raw(*(bytes.fromhex(frame) for frame in sent[0]))
-        peer.settle()
-        witness.served(f"{vector.title[0].lower()}{vector.title[1:].rstrip('.')}", "SRV-MP-101")
 
 
 def held(judge: Judge, release: Release, server: MpTarget, transcript: MpTranscript, *, clear: bool = True) -> None:

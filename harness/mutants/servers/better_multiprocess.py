@@ -347,7 +347,7 @@ class _DiesOf(RobustMessages):
     "dies-of-one-frame",
     "A message that is taken apart before it is counted.",
     "unreadable.messages",
-    "conversations.deadly",
+    "unreadable.captured",
     releases=ANY,
 )
 class DiesOfOneFrame(ReferenceMpServer):
