@@ -38,7 +38,6 @@ def of_kind(kind: Kind, *, pickles: bool | None = None) -> Variants:
     variants=of_kind("answered", pickles=False),
     judges="server",
     runs=("server",),
-    own_server=True,
 )
 def test_answered(judge: Judge, release: Release, mp_server: MpTarget, vector: MpTranscript) -> None:
     """A server answers the requests of a captured conversation with what the real server of the release answered."""
@@ -53,7 +52,6 @@ def test_answered(judge: Judge, release: Release, mp_server: MpTarget, vector: M
     variants=of_kind("answered", pickles=True),
     judges="server",
     runs=("server",),
-    own_server=True,
 )
 def test_answered_over_pickles(judge: Judge, release: Release, mp_pickle_server: MpTarget, vector: MpTranscript) -> None:
     """The same where chunks travel inside the messages."""
@@ -68,7 +66,6 @@ def test_answered_over_pickles(judge: Judge, release: Release, mp_pickle_server:
     variants=of_kind("dropped", pickles=False),
     judges="server",
     runs=("server",),
-    own_server=True,
 )
 def test_dropped(judge: Judge, release: Release, mp_server: MpTarget, vector: MpTranscript) -> None:
     """A message that is no request of the release, and that its real server passes over, is not answered, and others are."""
