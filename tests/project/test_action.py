@@ -122,7 +122,8 @@ def test_without_a_client_the_step_fails(action):
 
 
 @pytest.mark.parametrize(
-    "name", ["client", "protocol", "lmcache", "target", "expectations", "shard", "merge", "arguments", "server", "plugin", "params"]
+    "name",
+    ["client", "protocol", "lmcache", "target", "expectations", "shard", "merge", "arguments", "server", "plugin", "params"],
 )
 def test_a_hostile_input_is_never_executed(action, name):
     inputs = {"lmcache": "0.5.6"} if name in {"server", "plugin", "merge"} else QUICK

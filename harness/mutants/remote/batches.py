@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from typing import Any
 
-from harness.mutants.remote.defect import remote_mutant
+from harness.mutants.marks import remote_mutant
 from harness.reference.remote.connector import FileConnector
 
 

@@ -7,7 +7,7 @@ import concurrent.futures
 import time
 from typing import Any
 
-from harness.mutants.remote.defect import remote_mutant
+from harness.mutants.marks import remote_mutant
 from harness.reference.remote.connector import FileConnector
 
 SLOW = 1.4

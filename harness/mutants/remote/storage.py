@@ -8,7 +8,7 @@ import os
 import time
 from typing import Any
 
-from harness.mutants.remote.defect import remote_mutant
+from harness.mutants.marks import remote_mutant
 from harness.reference.remote.connector import FileConnector, setting
 from harness.reference.remote.files import MAGIC, Damaged, Files, Head, digest
 
