@@ -31,7 +31,7 @@ class OverLink(ReferencePlugin):
 @l2_mutant(
     "l2-waits-for-the-gateway",
     stands_for="A socket without a time limit.",
-    found_by=("l2.backend.slow", "l2.backend.late-answers"),
+    found_by=("l2.backend.slow",),
 )
 class WaitsForTheGateway(OverLink):
     """Waits for an answer of the gateway as long as that takes."""
