@@ -140,10 +140,9 @@ class Ledger:
         expected = content(key, self._sizes[key])
         if self._states[key] is not State.ABSENT and data == expected:
             return Tally(checked=1, whole=1)
-        stored = "" if self._states[key] is not State.ABSENT else ", and nothing was"
-        return Tally(
-            checked=1, faults=[Fault("wrong", f"{_named(key)}: {FAULTS['wrong']}{stored}; {difference(expected, data)}")]
-        )
+        never = ", and nothing was" if self._states[key] is State.ABSENT else ""
+        words = f"{_named(key)}: {FAULTS['wrong']}{never}; {difference(expected, data)}"
+        return Tally(checked=1, faults=[Fault("wrong", words)])
 
 
 @functools.lru_cache(maxsize=64)

@@ -83,6 +83,26 @@ class NeverConnectsAgain(OverLink):
 
 
 @l2_mutant(
+    "l2-one-connection-for-ever",
+    stands_for="A client library that is given a connected socket, and knows no way to make another.",
+    found_by=("l2.backend.restarted", "l2.backend.goes-down"),
+)
+class KeepsOneConnection(OverLink):
+    """Goes on asking over its first connection when that is broken."""
+
+    class Link(GatewayLink):
+        """Has one connection."""
+
+        _only: socket.socket | None = None
+
+        def _connection(self, until: float) -> tuple[socket.socket, bool]:
+            if self._only is None:
+                self._only = super()._connection(until)[0].dup()
+            self._only.settimeout(max(0.01, until - time.monotonic()))
+            return self._only.dup(), True
+
+
+@l2_mutant(
     "l2-takes-late-answers",
     stands_for="A connection that is used again after a request on it ran out of time.",
     found_by=("l2.backend.late-answers",),
