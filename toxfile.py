@@ -68,7 +68,7 @@ def tox_add_core_config(core_conf: Any, state: Any) -> None:
     for name, releases in PLUGINS.items():
         loader = MemoryLoader(
             base=["l2-live", "testenv"],
-            description=f"a storage plugin inside the real multiprocess server, right and misbehaving: lmcache {', '.join(releases)}",
+            description=f"a storage plugin in the real multiprocess server, right and misbehaving: lmcache {', '.join(releases)}",
             set_env={"LMCONFORM_LIVE": ",".join(releases), "LMCONFORM_EACH": " ".join(releases)},
         )
         state.conf.memory_seed_loaders[name].append(loader)
