@@ -108,7 +108,7 @@ class Peer:
             PeerFailed: it does not come, or nobody can have stored so much.
         """
         if not 0 <= length <= LONGEST:
-            raise PeerFailed(f"a reply announces {length} bytes; no value here has more than {LONGEST}, or fewer than none")
+            raise PeerFailed(f"a reply announces {length} bytes, and nobody has stored so many or so few")
         return self._exactly(length, "a payload")
 
     def header(self) -> bytes:

@@ -20,6 +20,8 @@ WRONG: Final = "PLUG-DUR-001"
 LOST: Final = "PLUG-DUR-002"
 OPENS: Final = "PLUG-DUR-003"
 HEALS: Final = "PLUG-DUR-004"
+SPOILED: Final = "PLUG-DUR-009"
+ALONE_AFFECTED: Final = "PLUG-DUR-010"
 Cites = Mapping[FaultKind, str]
 CITES: Final[Cites] = {"wrong": WRONG, "lost": LOST, "dead": OPENS, "unhealed": HEALS}
 """What each fault is about."""
@@ -47,9 +49,7 @@ def store(judge: Judge, plugin: Plugin, book: Ledger, keys: Sequence[str], *, ci
     book.stored(keys, ok=True)
 
 
-def check(
-    judge: Judge, plugin: Plugin, book: Ledger, *, after: str, must: FaultKind = "lost", cites: Cites = CITES
-) -> Tally:
+def check(judge: Judge, plugin: Plugin, book: Ledger, *, after: str, must: FaultKind = "lost", cites: Cites = CITES) -> Tally:
     """Everything ever stored is whole or a miss, and what is sure is whole."""
     tally = book.check(plugin, must=must)
     report(judge, tally.faults, after=after, cites=cites)

@@ -1,18 +1,27 @@
 """What a ``plugin`` owes to those who evict: locks, deletes, what listeners are told, and how much is used."""
 
+from cases.l2.adapter import (
+    SIZE,
+    about_adapters,
+    about_deleting,
+    about_eviction,
+    adapter_case,
+    found,
+    loaded,
+    locked,
+    stored,
+)
 from harness.judge import Judge
 from harness.l2.adapter_calls import AdapterCalls
 from harness.l2.interface import LISTENING
 from harness.l2.keys import L2Keys
 from wire.release import Release
 
-from cases.l2.adapter import SIZE, SOON, about_adapters, about_deleting, about_eviction, adapter_case, found, loaded, locked, stored
-
 DELETE_BOUND = 15.0
 SALTED = "0.4.5 and later"
 
 
-@about_adapters("PLUG-ADP-018")
+@about_adapters("PLUG-ADP-017")
 def test_needless_unlocks(judge: Judge, adapter: AdapterCalls, l2_keys: L2Keys) -> None:
     """Unlocking what was never locked, never stored, or is unlocked already, does nothing."""
     key, unknown = l2_keys.some(2)
@@ -28,7 +37,7 @@ def test_needless_unlocks(judge: Judge, adapter: AdapterCalls, l2_keys: L2Keys) 
     judge.holds(held == data, "unlocks altered the bytes of an object")
 
 
-@about_deleting("PLUG-ADP-019", "PLUG-ADP-021")
+@about_deleting("PLUG-ADP-018", "PLUG-ADP-020")
 def test_locks_balance(judge: Judge, adapter: AdapterCalls, l2_keys: L2Keys) -> None:
     """Once each lock was taken back, an object can be deleted like any other."""
     keys = l2_keys.some(3)
@@ -41,11 +50,15 @@ def test_locks_balance(judge: Judge, adapter: AdapterCalls, l2_keys: L2Keys) -> 
     adapter.delete(keys, timeout=DELETE_BOUND)
     bits = found(adapter, keys)
     judge.holds(
-        not any(bits), "objects whose locks were all taken back were not deleted", expected=[False] * 3, got=bits, cite="PLUG-ADP-019"
+        not any(bits),
+        "objects without locks were not deleted",
+        expected=[False] * 3,
+        got=bits,
+        cite="PLUG-ADP-018",
     )
 
 
-@about_deleting("PLUG-ADP-020")
+@about_deleting("PLUG-ADP-019")
 def test_locked_objects_stay(judge: Judge, adapter: AdapterCalls, l2_keys: L2Keys) -> None:
     """An object that a lookup locked can be loaded, also when it is deleted in between."""
     key = l2_keys.one()
@@ -53,11 +66,11 @@ def test_locked_objects_stay(judge: Judge, adapter: AdapterCalls, l2_keys: L2Key
     locked(adapter, [key])
     adapter.delete([key], timeout=DELETE_BOUND)
     bits, (held,) = loaded(adapter, [key])
-    judge.holds(bits == [True], "an object was locked by a lookup, and deleted before it could be loaded", expected=[True], got=bits)
+    judge.holds(bits == [True], "an object that a lookup had locked was deleted before its load", expected=[True], got=bits)
     judge.holds(held == data, "a locked object was loaded with other bytes after a delete")
 
 
-@about_deleting("PLUG-ADP-021")
+@about_deleting("PLUG-ADP-020")
 def test_deletes(judge: Judge, adapter: AdapterCalls, l2_keys: L2Keys) -> None:
     """What was deleted is gone when the delete returns, and nothing else is."""
     keys, unknown = l2_keys.some(4), l2_keys.some(2)
@@ -73,7 +86,7 @@ def test_deletes(judge: Judge, adapter: AdapterCalls, l2_keys: L2Keys) -> None:
     judge.holds(found(adapter, keys[:1]) == [True], "an object that was deleted cannot be stored again")
 
 
-@about_deleting("PLUG-ADP-022")
+@about_deleting("PLUG-ADP-021")
 def test_deletes_of_locked_objects_end(judge: Judge, adapter: AdapterCalls, l2_keys: L2Keys) -> None:
     """A delete returns in time when some of its objects are locked, or do not exist."""
     keys = l2_keys.some(3)
@@ -82,13 +95,13 @@ def test_deletes_of_locked_objects_end(judge: Judge, adapter: AdapterCalls, l2_k
     seconds = adapter.delete([*keys, *l2_keys.some(2)], timeout=DELETE_BOUND)
     judge.holds(seconds < DELETE_BOUND, f"a delete took {seconds:.1f} s because objects are locked")
     bits = found(adapter, keys[2:])
-    judge.holds(bits == [False], "an object that is not locked was not deleted together with others that are", cite="PLUG-ADP-021")
+    judge.holds(bits == [False], "an object that is not locked was not deleted with others that are", cite="PLUG-ADP-020")
 
 
-@about_eviction("PLUG-ADP-023", "PLUG-ADP-024")
+@about_eviction("PLUG-ADP-022", "PLUG-ADP-023")
 def test_listeners(judge: Judge, adapter: AdapterCalls, l2_keys: L2Keys, release: Release) -> None:
     """Listeners hear of each object that was stored and of each that was deleted, with its size, and of no other."""
-    cite = "PLUG-ADP-023" if has_capacity(adapter) else "PLUG-ADP-024"
+    cite = "PLUG-ADP-022" if has_capacity(adapter) else "PLUG-ADP-023"
     keys = l2_keys.some(3)
     stored(judge, adapter, keys)
     adapter.delete(l2_keys.some(1), timeout=DELETE_BOUND)
@@ -110,7 +123,7 @@ def test_listeners(judge: Judge, adapter: AdapterCalls, l2_keys: L2Keys, release
     )
 
 
-@about_eviction("PLUG-ADP-025")
+@about_eviction("PLUG-ADP-024")
 def test_listeners_hear_of_loads(judge: Judge, adapter: AdapterCalls, l2_keys: L2Keys) -> None:
     """Listeners hear of each object that was loaded, and of none that was not."""
     keys = l2_keys.some(3)
@@ -118,13 +131,18 @@ def test_listeners_hear_of_loads(judge: Judge, adapter: AdapterCalls, l2_keys: L
     adapter.events()
     loaded(adapter, [*keys[:2], l2_keys.one()])
     told = [key for event in adapter.events() if event.what == "accessed" for key in event.keys]
-    judge.holds(sorted(told) == sorted(keys[:2]), f"2 objects were loaded, and listeners heard of {len(told)}", expected=keys[:2], got=told)
+    judge.holds(
+        sorted(told) == sorted(keys[:2]),
+        f"2 objects were loaded, and listeners heard of {len(told)}",
+        expected=keys[:2],
+        got=told,
+    )
 
 
-@adapter_case("PLUG-ADP-026", "PLUG-ADP-027", needs=("plugin", "usage", "delete"), releases=SALTED)
+@adapter_case("PLUG-ADP-025", "PLUG-ADP-026", needs=("plugin", "usage", "delete"), releases=SALTED)
 def test_usage(judge: Judge, adapter: AdapterCalls, l2_keys: L2Keys) -> None:
     """The bytes in use, in all and for each salt, are those of the objects that are there."""
-    cite = "PLUG-ADP-026" if has_capacity(adapter) else "PLUG-ADP-027"
+    cite = "PLUG-ADP-025" if has_capacity(adapter) else "PLUG-ADP-026"
     plain = l2_keys.some(2)
     salted = l2_keys.one(salt="tenant")
     used(judge, adapter, {}, "nothing was stored", cite)
@@ -157,6 +175,3 @@ def has_capacity(adapter: AdapterCalls) -> bool:
     """Whether the server evicts from it: it has a capacity, or says which part of one is used."""
     usage = adapter.usage() if "usage" in adapter.plugin.offers else None
     return usage is not None and usage.fraction >= 0
-
-
-_ = SOON

@@ -44,10 +44,9 @@ def test_other_bytes(plugin: Plugin, l2_keys: L2Keys, judge: Judge) -> None:
 @case("PLUG-SEM-010", targets=ALONE, judges="plugin", once_for="contract")
 def test_other_size(plugin: Plugin, l2_keys: L2Keys, judge: Judge) -> None:
     """When an object of another size is stored under a key, no load brings a mixture or a part of either."""
-    key = l2_keys.one()
-    old, new = content((key, "old"), SIZE), content((key, "new"), SIZE // 2)
+    old, new = content(("other size", "old"), SIZE), content(("other size", "new"), SIZE // 2)
     for first, second in ((old, new), (new, old)):
-        name = f"{key}{len(first)}"
+        name = l2_keys.one()
         store(plugin, judge, {name: first}, cite="PLUG-SEM-002")
         plugin.store([(name, second)])
         found = {len(value): one_of(plugin, judge, name, [value], must=False) for value in (first, second)}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import statistics
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Final
 
 from harness.answered import answered
@@ -14,7 +14,7 @@ from harness.failure import UnsupportedByClient
 from harness.hostile.acts import HUGE
 from harness.hostile.attack import Attack, attack
 from harness.judge import Judge
-from harness.leaks import blame, local_process, settled
+from harness.leaks import blame, local_process
 from harness.listing import reply_to_list
 from harness.memory import resident
 from harness.peers import Peer
@@ -28,10 +28,11 @@ from wire.release import Release
 STALLED: Final = 20.0
 PAUSE: Final = 3.0
 MIB: Final = 1 << 20
-APPEARS_IN: Final = 0.3
-"""Seconds until a server holds what requests made it take."""
-SETTLES_IN: Final = 2.0
-"""Seconds after which memory counts that it still holds then."""
+LOOK_EVERY: Final = 0.25
+STEADY: Final = 4 * MIB
+"""What memory may change by from one look to the next while it stays what it is."""
+SETTLES_IN: Final = 5.0
+"""Seconds that it may take to become so."""
 PROMPT: Final = 0.02
 """Seconds for a small GET: half of what one delayed acknowledgement takes, many times what it takes without."""
 
@@ -159,6 +160,17 @@ def _grows_by_less(judge: Judge, server: Server, limit: int, when: str) -> Itera
     if process is None or not (before := resident(process)):
         raise UnsupportedByClient(None, "the server runs elsewhere, so that its memory cannot be seen")
     yield
-    time.sleep(APPEARS_IN)
-    now = settled(lambda: grown if (grown := resident(process) - before) >= limit else 0, SETTLES_IN) or 0
+    now = _settled(lambda: resident(process) - before)
     judge.holds(now < limit, f"{when}, the server held {now / MIB:.0f} MiB more than before", kind=blame(server))
+
+
+def _settled(look: Callable[[], int]) -> int:
+    """The last of what is seen, when it does not change much any more."""
+    until = time.monotonic() + SETTLES_IN
+    now = look()
+    while time.monotonic() < until:
+        time.sleep(LOOK_EVERY)
+        before, now = now, look()
+        if abs(now - before) < STEADY:
+            break
+    return now

@@ -38,9 +38,7 @@ class Verdict:
     @classmethod
     def of(cls, members: Mapping[str, Any]) -> Self:
         """From the host's answer."""
-        return cls(
-            members["id"], members["ok"], members["bytes"], members["type"], members["shown"], members.get("broken")
-        )
+        return cls(members["id"], members["ok"], members["bytes"], members["type"], members["shown"], members.get("broken"))
 
 
 @dataclass(frozen=True)
@@ -129,6 +127,11 @@ class AdapterCalls:
     def usage(self) -> Usage:
         """``get_usage``."""
         return Usage(**self.plugin.usage())
+
+    def status(self) -> Mapping[str, Any]:
+        """``report_status``."""
+        found: Mapping[str, Any] = self._ask("status")["status"]
+        return found
 
     def listing(self, page_size: int, model: str | None = None) -> list[list[tuple[str, int]]]:
         """``list_l2_keys``: pages of keys and sizes."""

@@ -10,6 +10,7 @@ import pytest
 from harness.case import Cell, spec_of
 from harness.failure import UnsupportedByClient
 from harness.judge import Judge
+from harness.l2.adapter_calls import AdapterCalls
 from harness.l2.keys import L2Keys
 from harness.l2.plugin_process import Plugin
 from harness.l2.served.engine import Engine
@@ -26,6 +27,8 @@ NEEDS: Final = {
     "statistics": "it tells nothing of itself: it has neither statistics() nor report_status()",
     "corrupt": "stored bytes cannot be damaged: it has no lmconform_corrupt",
     "folder": "its parameters do not name a folder by {dir}",
+    "listeners": "the release has no listeners",
+    "listing": "it does not list its keys",
     "survives-power": 'it does not say that its objects survive a loss of power (lmconform_durability = "power")',
     "backend": "its parameters do not name a backend by {backend}",
 }
@@ -53,6 +56,12 @@ def plugins(request: pytest.FixtureRequest, cell: Cell) -> Iterator[PluginSessio
 def plugin(plugins: PluginSession) -> Plugin:
     """The plugin under test, opened in a process and a folder of its own."""
     return plugins.open()
+
+
+@pytest.fixture
+def adapter(plugin: Plugin) -> AdapterCalls:
+    """The same, for cases about the calls of kind ``plugin``."""
+    return AdapterCalls(plugin)
 
 
 @pytest.fixture

@@ -39,6 +39,7 @@ from harness.l2.answers import (
 )
 from harness.l2.calls.watcher import Watcher
 from harness.l2.host import frames
+from harness.l2.nurseries import Adopted, nursery_of
 from harness.l2.spec import Kind, PluginSpec
 from harness.supervise import STDERR_LIMIT, exit_text
 
@@ -96,23 +97,16 @@ class HostProcess:
                 fcntl.fcntl(descriptor, fcntl.F_SETPIPE_SZ, _PIPE)
             os.set_blocking(descriptor, False)
         self._in, self._out = ours_in, ours_out
-        command = [spec.python, str(HOST), str(theirs_in), str(theirs_out)]
+        variables = environment or spec.environment
         if watcher is not None:
-            environment = {**(os.environ if environment is None else environment), **watcher.environment}
+            variables = {**(os.environ if variables is None else variables), **watcher.environment}
         try:
-            self._popen, self._leash = leash.start(
-                command,
-                environment or spec.environment,
-                stdin=subprocess.DEVNULL,
-                stdout=self._stderr,
-                stderr=self._stderr,
-                pass_fds=(theirs_in, theirs_out, *(watcher.descriptors if watcher is not None else ())),
-            )
-        except OSError as error:
+            self._popen, self._leash = self._start(theirs_in, theirs_out, variables, watcher)
+        except (OSError, ClientUnavailable) as error:
             os.close(ours_in)
             os.close(ours_out)
             self._stderr.close()
-            raise ClientUnavailable(f"cannot start {spec.python}: {error.strerror}") from error
+            raise ClientUnavailable(f"cannot start {spec.python}: {error}") from error
         finally:
             os.close(theirs_in)
             os.close(theirs_out)
@@ -122,6 +116,21 @@ class HostProcess:
         if watcher is not None:
             self._let_watch(watcher)
         self.about = self._load_class()
+
+    def _start(
+        self, incoming: int, outgoing: int, environment: Mapping[str, str] | None, watcher: Watcher | None
+    ) -> tuple[subprocess.Popen[bytes] | Adopted, leash.Leash]:
+        nursery = nursery_of(self.spec, self.budget.start)
+        if nursery is not None:
+            return nursery.make(incoming, outgoing, self._stderr, watcher)
+        return leash.start(
+            [self.spec.python, str(HOST), str(incoming), str(outgoing)],
+            environment,
+            stdin=subprocess.DEVNULL,
+            stdout=self._stderr,
+            stderr=self._stderr,
+            pass_fds=(incoming, outgoing, *(watcher.descriptors if watcher is not None else ())),
+        )
 
     @property
     def pid(self) -> int:

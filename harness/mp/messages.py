@@ -1,4 +1,4 @@
-"""Messages that no client of lmcache sends, beyond those that were captured, as a table; and requests that ask for far too much."""
+"""Messages that no client of lmcache sends, beyond the captured ones, as a table; and requests that ask for far too much."""
 
 from __future__ import annotations
 
@@ -34,7 +34,9 @@ MESSAGES: Final[dict[str, Message]] = {
     "empty-frame": Message("a message of one empty frame", lambda _: [b""]),
     "two-empty-frames": Message("a message of two empty frames", lambda _: [b"", b""]),
     "long-frame": Message("a message of one frame of a MiB", lambda _: [bytes(1 << 20)]),
-    "delimiter": Message("a request behind an empty frame, as a REQ socket sends it", lambda table: [b"", b"\x00", _number(table)]),
+    "delimiter": Message(
+        "a request behind an empty frame, as a REQ socket sends it", lambda table: [b"", b"\x00", _number(table)]
+    ),
     "operation-nil": Message("nil in the place of the operation", lambda _: [b"u", b"\xc0"]),
     "operation-map": Message("a map in the place of the operation", lambda _: [b"u", pack({"op": 1})]),
     "operation-list": Message("a list in the place of the operation", lambda _: [b"u", pack([1])]),
@@ -61,7 +63,9 @@ MESSAGES: Final[dict[str, Message]] = {
     ),
     "huge-uid": Message("a request whose uid has 100 MiB", lambda table: [bytes(HUGE), _number(table), b"\xc0"], "SRV-MP-104"),
     "huge-payload": Message("a payload of 100 MiB for NOOP", lambda table: [b"u", _number(table), bytes(HUGE)], "SRV-MP-104"),
-    "huge-operation": Message("100 MiB in the place of the operation", lambda _: [b"u", b"\xc6" + HUGE.to_bytes(4, "big") + bytes(HUGE)]),
+    "huge-operation": Message(
+        "100 MiB in the place of the operation", lambda _: [b"u", b"\xc6" + HUGE.to_bytes(4, "big") + bytes(HUGE)]
+    ),
     "many-frames": Message("a message of 20000 frames", lambda table: [b"u", _number(table), *[b"\xc0"] * MANY], "SRV-MP-104"),
 }
 
@@ -102,7 +106,7 @@ def _free(bench: Bench) -> tuple[str, Sequence[Value]]:
 DEMANDS: Final[dict[str, Demand]] = {
     "range-without-end": Demand("a store of a range that ends at 2**62", _prepare(1 << 62)),
     "range-of-a-billion": Demand("a store of a range of 2**30 tokens", _prepare(1 << 30)),
-    "million-tokens": Demand("a lookup of a million tokens", _lookup(1 << 20, 1)),
+    "long-prompt": Demand("a lookup of 262144 tokens", _lookup(1 << 18, 1)),
     "wide-world": Demand("a lookup of a prompt in a world of 20000 ranks", _lookup(1600, 20_000)),
     "wide-free": Demand("the release of locks in a world of 20000 ranks", _free),
 }

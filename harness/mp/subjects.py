@@ -63,3 +63,8 @@ def left_behind(judge: Judge, server: MpTarget, allowed: int, what: str, cite: s
     more = settled(lambda: excess if (excess := resident(process) - before - allowed) > 0 else None)
     if more:
         judge.fail(f"after {what} the server holds {(more + allowed) >> 20} MiB more than before", cite=cite)
+
+
+def on_this_machine(server: MpTarget) -> bool:
+    """Whether the process of a server shares our files: it is ours, or listens on loopback."""
+    return process_of(server) is not None or server.host in {"127.0.0.1", "::1", "localhost"}

@@ -132,8 +132,12 @@ def _deaf(vandal: Vandal) -> None:
 
 _MESSAGE: Final = "SRV-MP-101"
 """ZeroMQ takes what does not begin as a greeting for a peer of its first version: what such a peer sends arrives as messages."""
-_CURL: Final = b"GET /healthcheck HTTP/1.1\r\nHost: cache.example:5555\r\nUser-Agent: curl/8.5.0\r\nAccept: */*\r\n\r\n"
-_NOISE: Final = random.Random(20).randbytes(4096)
+_SCRAPE: Final = (
+    b"GET /metrics HTTP/1.1\r\nHost: cache.example:5555\r\nUser-Agent: Prometheus/2.51.0\r\n"
+    b"Accept: application/openmetrics-text;version=1.0.0;q=0.8,text/plain;version=0.0.4;q=0.5,*/*;q=0.3\r\n"
+    b"Accept-Encoding: gzip\r\nX-Prometheus-Scrape-Timeout-Seconds: 10\r\n\r\n"
+)
+_NOISE: Final = random.Random(20).randbytes(4096)  # noqa: S311  # the same noise every time
 _HALF: Final = bytes([MORE | LONG]) + (1 << 20).to_bytes(8, "big") + bytes(1000)
 
 ACTS: Final[dict[str, Act]] = {
@@ -144,14 +148,15 @@ ACTS: Final[dict[str, Act]] = {
     "half-greeting-reset": Act("half a greeting and a reset", _reset_after(greeting()[:30])),
     "greeting-alone": Act("a greeting and nothing behind it", lambda vandal: vandal.send(greeting())),
     "http": Act("a request of HTTP", lambda vandal: vandal.send(b"GET /status HTTP/1.1\r\nHost: cache\r\n\r\n")),
-    "http-with-headers": Act("a request of HTTP with headers", lambda vandal: vandal.send(_CURL), _MESSAGE),
+    "scraped": Act("a request for metrics over HTTP", lambda vandal: vandal.send(_SCRAPE), _MESSAGE),
     "tls": Act("the beginning of TLS", lambda vandal: vandal.send(bytes.fromhex("16030100c8010000c40303") + _NOISE[:200])),
     "noise": Act("noise", lambda vandal: vandal.send(_NOISE), _MESSAGE),
     "zeros": Act("zeros", lambda vandal: vandal.send(bytes(4096))),
     "ones": Act("bytes of ones", lambda vandal: vandal.send(b"\xff" * 4096)),
     "version-1": Act("a message of ZMTP 1.0", lambda vandal: vandal.send(b"\x01\x00\x02\x00x"), _MESSAGE),
     "version-2": Act(
-        "a greeting of ZMTP 2.0", lambda vandal: vandal.send(_SIGNATURE + b"\x01\x05" + frame(b"") + message([b"\x01", vandal.noop]))
+        "a greeting of ZMTP 2.0",
+        lambda vandal: vandal.send(_SIGNATURE + b"\x01\x05" + frame(b"") + message([b"\x01", vandal.noop])),
     ),
     "version-99": Act("a greeting of a version to come", lambda vandal: vandal.send(greeting(version=99) + ready())),
     "plain": Act(
@@ -165,7 +170,8 @@ ACTS: Final[dict[str, Act]] = {
         lambda vandal: vandal.send(greeting() + command(b"READY", b"\x0bSocket-Type\xff\xff\xff\xffDEALER")),
     ),
     "long-identity": Act(
-        "an identity of 60000 bytes", lambda vandal: vandal.send(greeting() + ready(Identity=b"i" * 60000) + message([b"\x01", vandal.noop]))
+        "an identity of 60000 bytes",
+        lambda vandal: vandal.send(greeting() + ready(Identity=b"i" * 60000) + message([b"\x01", vandal.noop])),
     ),
     "unknown-command": Act("a command that there is not", _greeted(lambda _: command(b"PLEASE", b"stop"))),
     "error-command": Act("an ERROR command", _greeted(lambda _: command(b"ERROR", b"\x04over"))),
@@ -176,10 +182,16 @@ ACTS: Final[dict[str, Act]] = {
     "unfinished-message-reset": Act(
         "a message whose last frame never comes, and a reset", _reset_after(frame(b"\x01", MORE) * 3, greeted=True)
     ),
-    "huge-length": Act("a frame that claims 2**62 bytes", _greeted(lambda _: bytes([LONG]) + (1 << 62).to_bytes(8, "big") + b"x")),
-    "large-length": Act("a frame that claims 2**40 bytes", _greeted(lambda _: bytes([LONG]) + (1 << 40).to_bytes(8, "big") + b"x")),
+    "huge-length": Act(
+        "a frame that claims 2**62 bytes", _greeted(lambda _: bytes([LONG]) + (1 << 62).to_bytes(8, "big") + b"x")
+    ),
+    "large-length": Act(
+        "a frame that claims 2**40 bytes", _greeted(lambda _: bytes([LONG]) + (1 << 40).to_bytes(8, "big") + b"x")
+    ),
     "negative-length": Act("a frame that claims 2**64 - 1 bytes", _greeted(lambda _: bytes([LONG]) + b"\xff" * 8 + b"x")),
     "reset-in-replies": Act("2000 requests and a reset before the replies", _deaf),
     "crowd-of-half-greetings": Act(f"{_CROWD} half greetings at once", _all(_CROWD, lambda vandal: vandal.send(greeting()[:12]))),
-    "crowd-of-greetings": Act(f"{_CROWD} connections with a handshake and no message", _all(_CROWD, lambda vandal: vandal.greeted())),
+    "crowd-of-greetings": Act(
+        f"{_CROWD} connections with a handshake and no message", _all(_CROWD, lambda vandal: vandal.greeted())
+    ),
 }

@@ -1,5 +1,7 @@
-"""Marks of defective plugins and connectors. Their modules are imported by the processes that they run in, so this imports nothing:
-not what only we have, and nothing that would make each start of such a process slow.
+"""Marks of defective plugins and connectors.
+
+Their modules are imported by the processes that they run in, so this imports nothing: neither what only the harness has, nor what
+would make each start of such a process slow.
 """
 
 from __future__ import annotations

@@ -9,7 +9,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
-from harness.remote.contract import KEY_HAS_DTYPE
 from wire.release import Release
 
 CHUNK_TOKENS: Final = 16
@@ -103,16 +102,10 @@ class Chunks:
 
     _cases = itertools.count(1)
 
-    def __init__(self, release: Release, seed: str = "") -> None:
+    def __init__(self, release: Release) -> None:
         self.release = release
         self._model = f"lmconform/remote-{next(self._cases)}"
-        self._seed = seed
         self._numbers = itertools.count(1)
-
-    @property
-    def keys_have_dtype(self) -> bool:
-        """Whether two keys may differ in their dtype alone."""
-        return KEY_HAS_DTYPE[self.release]
 
     def key(self, **parts: Any) -> ChunkKey:
         """A new key."""

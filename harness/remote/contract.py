@@ -89,6 +89,8 @@ FAILURE_DROPS: Final = RangeTable[frozenset[str]](
 
 KEY_HAS_DTYPE: Final = RangeTable[bool]("keys have a dtype", ("0.3.1", False), ("0.3.9.post1", True))
 
+KEY_HAS_TAGS: Final = RangeTable[bool]("keys have tags", ("0.3.1", False), ("0.3.4", True))
+
 PARTS: Final[tuple[RangeTable[Any], ...]] = (
     FORMS,
     ABSTRACT,
@@ -101,5 +103,6 @@ PARTS: Final[tuple[RangeTable[Any], ...]] = (
     PUT_MANY_GIVES_BACK,
     FAILURE_DROPS,
     KEY_HAS_DTYPE,
+    KEY_HAS_TAGS,
 )
 """All of it: connectors cannot tell two releases apart in which these are the same."""

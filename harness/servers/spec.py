@@ -12,6 +12,7 @@ from harness.case import TargetName
 from harness.clients.spec import parse_command
 from harness.protocols import PROTOCOLS
 from harness.reference.servers.lm import RobustServer
+from harness.reference.servers.mp import ReferenceMpServer
 from harness.usage import UsageError, address_of
 from mockserver.lm import LmServer
 from mockserver.mp import MpServer
@@ -45,7 +46,7 @@ class ServerSpec:
 
 
 _OURS: Final[Mapping[str, tuple[LmMaker, MpMaker]]] = MappingProxyType(
-    {"mock": (LmServer, MpServer), "reference": (RobustServer, MpServer)}
+    {"mock": (LmServer, MpServer), "reference": (RobustServer, ReferenceMpServer)}
 )
 """Servers of this package by name."""
 

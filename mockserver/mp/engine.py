@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Mapping
-from typing import Any, Final
+from typing import Any, ClassVar, Final
 
 from mockserver.mp import behaviour
 from mockserver.mp.behaviour import Mode
@@ -41,16 +41,21 @@ AFFINITY: Final = frozenset({"STORE", "RETRIEVE", "PREPARE_STORE", "COMMIT_STORE
 class Engine:
     """The state of a server, and its handlers by the name of the operation."""
 
+    store_class: ClassVar[type[ObjectStore]] = ObjectStore
+    sessions_class: ClassVar[type[Sessions]] = Sessions
+    contexts_class: ClassVar[type[EngineDriven]] = EngineDriven
+    """What its parts are made of; a server that does something in another way has others."""
+
     def __init__(self, release: Release, *, chunk_size: int, pool: Pool, mode: Mode) -> None:
         self.release = release
         self.chunk_size = chunk_size
         self.lock = threading.RLock()
         self.events = EventLog()
-        self.store = ObjectStore(release, pool, self.events)
-        self.sessions = Sessions(chunk_size)
+        self.store = self.store_class(release, pool, self.events)
+        self.sessions = self.sessions_class(chunk_size)
         self.layouts = Layouts()
         self.lookups = Lookups(release, chunk_size, self.store, self.sessions, self.layouts)
-        self.contexts = EngineDriven(release, chunk_size, self.store, self.sessions, self.layouts)
+        self.contexts = self.contexts_class(release, chunk_size, self.store, self.sessions, self.layouts)
         self.tensors = ServerDriven(release, chunk_size, self.store, self.sessions, self.layouts, self.events)
         self.peers = Peers(release, self.store)
         self.handlers: Mapping[str, Handler] = self._handlers(mode)

@@ -61,6 +61,11 @@ class Lookups:
         self._next_job = 0
 
     @property
+    def jobs(self) -> dict[str | int, Job]:
+        """Lookups by what asks for their result, the oldest first."""
+        return self._jobs
+
+    @property
     def active(self) -> int:
         """Lookups whose result nobody has fetched."""
         return len(self._jobs)

@@ -98,10 +98,7 @@ class MessageThread:
 
     def _bound(self, context: zmq.Context[zmq.Socket[bytes]], address: tuple[str, int], patience: float) -> zmq.Socket[bytes]:
         sock = context.socket(zmq.ROUTER)
-        sock.setsockopt(zmq.LINGER, 0)
-        sock.setsockopt(zmq.MAXMSGSIZE, MOST_BYTES)
-        if behaviour.MANDATORY[self._table.release]:
-            sock.setsockopt(zmq.ROUTER_MANDATORY, 1)
+        self.configure(sock)
         host, port = address
         if ":" in host:
             sock.setsockopt(zmq.IPV6, 1)
@@ -122,6 +119,13 @@ class MessageThread:
                     raise PortInUseError(error.errno, text) from None
                 raise OSError(error.errno, f"cannot listen on {address[0]}:{port}: {error.strerror}") from None
             return sock
+
+    def configure(self, sock: zmq.Socket[bytes]) -> None:
+        """Set the options of the socket, before it is bound."""
+        sock.setsockopt(zmq.LINGER, 0)
+        sock.setsockopt(zmq.MAXMSGSIZE, MOST_BYTES)
+        if behaviour.MANDATORY[self._table.release]:
+            sock.setsockopt(zmq.ROUTER_MANDATORY, 1)
 
     def stop(self) -> None:
         """End the threads and close the socket, whatever waits in it.

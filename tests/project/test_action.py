@@ -19,6 +19,7 @@ FAILING = {
     "client": "mutant:frame-big-endian",
     "arguments": "--only=lm.request.encode[*.sent.get]\n--only=keys.tokens.*\n--jobs=1",
 }
+SUBJECTS = ("client", "server", "plugin", "connector")
 HOSTILE = "x\"; touch owned; $(touch owned) `touch owned` ' ; touch owned #\ntouch owned\nverdict=passed\n${{ github.token }}"
 
 
@@ -120,12 +121,36 @@ def test_without_a_client_the_step_fails(action):
     assert (ended.code, ended.outputs["verdict"]) == (2, "not-judged")
 
 
-@pytest.mark.parametrize("name", ["client", "lmcache", "target", "expectations", "shard", "merge", "arguments"])
+@pytest.mark.parametrize(
+    "name",
+    ["client", "protocol", "lmcache", "target", "expectations", "shard", "merge", "arguments", "server", "plugin", "params"],
+)
 def test_a_hostile_input_is_never_executed(action, name):
-    ended = action.run(JUDGE, {**QUICK, name: HOSTILE})
+    inputs = {"lmcache": "0.5.6"} if name in {"server", "plugin", "merge"} else QUICK
+    ended = action.run(JUDGE, {**inputs, name: HOSTILE})
     assert ended.code == 2
     assert ended.outputs == {"verdict": "not-judged", "exit-code": "2"}
     assert not list(action.home.rglob("owned"))
+
+
+def test_a_server_is_judged_by_the_action_too(action):
+    inputs = {"server": "mock", "lmcache": "0.5.6", "protocol": "lm"}
+    ended = action.run(JUDGE, {**inputs, "arguments": "--only=servers.wire.headers-in-one-piece\n--jobs=1"})
+    assert (ended.code, ended.outputs["verdict"]) == (0, "passed"), ended.err
+    assert read_results(action.workspace / ended.outputs["results"]).header.side == "server"
+
+
+def test_a_plugin_is_judged_by_the_action_too(action):
+    ended = action.run(JUDGE, {"plugin": "reference", "lmcache": "0.5.6", "arguments": "--only=l2.deleting.*\n--jobs=1"})
+    assert (ended.code, ended.outputs["verdict"]) == (0, "passed"), ended.err
+    assert read_results(action.workspace / ended.outputs["results"]).header.side == "plugin"
+
+
+@pytest.mark.parametrize("inputs", [{**QUICK, "server": "mock"}, {"plugin": "reference", "connector": "reference"}])
+def test_a_job_judges_one_thing(action, inputs):
+    ended = action.run(JUDGE, inputs)
+    assert (ended.code, ended.outputs["verdict"]) == (2, "not-judged")
+    assert f"the inputs {' '.join(name for name in inputs if name in SUBJECTS)} name several things to judge" in ended.err
 
 
 def test_a_hostile_folder_is_a_folder(action):

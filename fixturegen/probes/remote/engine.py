@@ -5,18 +5,19 @@ of it is kept in sight until somebody gives it back.
 """
 
 import asyncio
-import importlib.util
 import inspect
+import logging
 import sys
 import threading
 import time
 import types
 
-if importlib.util.find_spec("lmcache.c_ops") is not None:
-    try:
-        import lmcache.c_ops  # noqa: F401
-    except ImportError:  # compiled for CUDA; releases before 0.3.7 import it without a fallback
-        sys.modules["lmcache.c_ops"] = types.ModuleType("lmcache.c_ops")
+try:
+    import lmcache.c_ops  # noqa: F401
+except ModuleNotFoundError:  # the release has none in its wheel
+    pass
+except ImportError:  # compiled for CUDA; releases before 0.3.7 import it without a fallback
+    sys.modules["lmcache.c_ops"] = types.ModuleType("lmcache.c_ops")
 
 import torch
 from lmcache.v1.config import LMCacheEngineConfig
@@ -131,6 +132,8 @@ def make_metadata(layout, chunk):
 
 
 def make_local_backend(config, metadata, pool):
+    logger = logging.getLogger(LocalCPUBackend.__module__)
+    logger.addFilter(lambda record: "message sender" not in record.getMessage())  # no engine here has a controller
     with ordinary_memory():
         allocator = allocator_class()(pool)
         given = {"memory_allocator": allocator, "metadata": metadata, "dst_device": "cpu"}

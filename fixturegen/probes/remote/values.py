@@ -37,8 +37,15 @@ FIELDS = {field.name for field in dataclasses.fields(keys.CacheEngineKey)}
 
 def key_of(value):
     """A key; parts that this release does not have are left out."""
-    value = {**value, "layer": None, "fmt": "vllm" if "fmt" in FIELDS else None}
-    return keys.build(value if "dtype" in FIELDS else {**value, "dtype": None})
+    return keys.build(
+        {
+            **value,
+            "layer": None,
+            "fmt": "vllm" if "fmt" in FIELDS else None,
+            "dtype": value["dtype"] if "dtype" in FIELDS else None,
+            "tags": value["tags"] if "request_configs" in FIELDS else [],
+        }
+    )
 
 
 def bytes_of(memory_object):

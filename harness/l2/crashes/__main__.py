@@ -41,7 +41,9 @@ def main(
         tempfile.tempdir = str(folder)
     try:
         spec = parse_plugin(plugin, kind, params)
-        session = PluginSession(spec, release=Release.parse(lmcache), budget=Budget(), backend=parse_backend(backend) if backend else None)
+        session = PluginSession(
+            spec, release=Release.parse(lmcache), budget=Budget(), backend=parse_backend(backend) if backend else None
+        )
     except (UsageError, ClientFailure) as error:
         sys.stderr.write(f"{error}\n")
         raise typer.Exit(ExitCode.USAGE) from None

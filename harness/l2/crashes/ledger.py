@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import enum
+import functools
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from random import Random
@@ -142,6 +143,7 @@ class Ledger:
         return Tally(checked=1, faults=[Fault("wrong", f"{key}: {FAULTS['wrong']}{stored}; {difference(expected, data)}")])
 
 
+@functools.lru_cache(maxsize=64)
 def content(key: str, size: int) -> bytes:
     """The bytes that are stored under a key."""
     return Random(key).randbytes(size)  # noqa: S311  # test data, no secrets

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import contextlib
-import os
 import signal
 from collections.abc import Callable
 
 from harness.l2.calls.call import FileCall
 from harness.l2.calls.disk import Disk
-from harness.l2.calls.watcher import GO, Decision, Kill
+from harness.l2.calls.watcher import GO, Decision, Kill, Refuse
 
 
 class Trigger:
@@ -40,11 +39,11 @@ class Trigger:
         self._part = part
         self._kill_at = self.changes + number
 
-    def kill(self, pid: int) -> None:
-        """Kill the process now."""
+    def kill(self, process: int) -> None:
+        """Kill a process now; it is given by a descriptor, so that no other can be meant that has its number by then."""
         self.fired = True
         with contextlib.suppress(ProcessLookupError):
-            os.kill(pid, signal.SIGKILL)
+            signal.pidfd_send_signal(process, signal.SIGKILL)
 
     def __call__(self, call: FileCall) -> Decision:
         """The watcher's question."""
@@ -58,3 +57,22 @@ class Trigger:
             self._disk.before(call)
         self.fired |= end
         return Kill(self._part) if end else GO
+
+
+class Refusal(Trigger):
+    """Lets calls fail, while it is on, that a condition is true of."""
+
+    def __init__(self, error: int, concerns: Callable[[FileCall], bool]) -> None:
+        super().__init__()
+        self._error = error
+        self._concerns = concerns
+        self.on = False
+        self.refused = 0
+        """Calls that failed so."""
+
+    def __call__(self, call: FileCall) -> Decision:
+        """The watcher's question."""
+        if not self.on or not self._concerns(call):
+            return GO
+        self.refused += 1
+        return Refuse(self._error)

@@ -8,6 +8,7 @@ the path that the harness gives.
 from __future__ import annotations
 
 import importlib
+import json
 import os
 import select
 import sys
@@ -37,15 +38,23 @@ class Real:
     """The modules that touch lmcache, and what the release means by its interface."""
 
     def __init__(self, folder: str, interface: Mapping[str, str]) -> None:
-        package = types.ModuleType(PARTS)
-        package.__path__ = [folder]
-        sys.modules[PARTS] = package
-        self.making, memory, self.keys, self.listening = (
-            importlib.import_module(f"{PARTS}.{name}") for name in ("making", "memory", "keys", "listening")
-        )
+        self.making, memory, self.keys, self.listening = _parts(folder)
         self.layout_of: Callable[[int], Any] = memory.layout_of
         self.memory: Any = memory.Memory()
         self.interface = interface
+
+
+def _parts(folder: str) -> list[Any]:
+    package = types.ModuleType(PARTS)
+    package.__path__ = [folder]
+    sys.modules.setdefault(PARTS, package)
+    return [importlib.import_module(f"{PARTS}.{name}") for name in ("making", "memory", "keys", "listening")]
+
+
+def warm(module: str, name: str, options: Mapping[str, Any]) -> None:
+    """Import what an adapter needs of lmcache, and nothing of the adapter itself unless it is one of lmcache."""
+    making, *_ = _parts(options["lmcache"])
+    making.load(name if module == BUILTIN else making.PLUGIN)
 
 
 class Adapter(Driver):
@@ -99,6 +108,7 @@ class Adapter(Driver):
             "finish": self.finish,
             "events": self.events,
             "listing": self.listing,
+            "status": self.status,
         }
 
     def offers(self) -> list[str]:
@@ -107,7 +117,7 @@ class Adapter(Driver):
         own = {
             "delete": self._overrides("delete"),
             "usage": asked == "bytes" or (asked == "pair" and self._overrides("get_usage")),
-            "statistics": callable(getattr(self.plugin, "statistics", None)) or self._overrides("report_status"),
+            "statistics": callable(getattr(self.plugin, "statistics", None)),
             "corrupt": callable(getattr(self.plugin, "lmconform_corrupt", None)),
             "listing": self._overrides("list_l2_keys"),
             "listeners": self._listener is not None,
@@ -130,12 +140,14 @@ class Adapter(Driver):
 
     def submit_load(self, keys: Sequence[str], buffers: Sequence[int]) -> Result:
         """Begin to load."""
-        return self._submit("submit_load_task", self._keys(keys), _objects(self.buffers.get(buffers)))
+        return self._load(keys, self.buffers.get(buffers))
 
     def submit_lookup(self, keys: Sequence[str], size: int = 4096) -> Result:
         """Begin to look up and lock; ``size`` is that of the objects, of which recent releases tell the adapter."""
         parsed = self._keys(keys)
-        return self._submit("submit_lookup_and_lock_task", parsed, *self._layouts(parsed, size))
+        submitted = self._submit("submit_lookup_and_lock_task", parsed, *self._layouts(parsed, size))
+        self._pumps["lookup"].begin(submitted["id"])
+        return submitted
 
     def unlock(self, keys: Sequence[str]) -> Result:
         """Take locks back."""
@@ -196,6 +208,14 @@ class Adapter(Driver):
             raise PluginError("missing", "this release has no listeners")
         return {"events": self._listener.take()}
 
+    def status(self) -> Result:
+        """What ``report_status`` gives; the server makes JSON of it."""
+        given = call("report_status", self.plugin.report_status)
+        try:
+            return {"status": json.loads(json.dumps(given))}
+        except (TypeError, ValueError) as error:
+            raise PluginError("contract", f"report_status gave {shown(given)}, of which no JSON can be made: {error}") from None
+
     def listing(self, page_size: int, model: str | None = None) -> Result:
         """All keys with their sizes, page by page."""
         if not self._overrides("list_l2_keys"):
@@ -213,16 +233,20 @@ class Adapter(Driver):
     # What both kinds can do
 
     def store(self, keys: Sequence[str], buffers: Sequence[Buffer], timeout: float) -> Result:
-        """Store, and wait for the verdict."""
+        """Store, and wait for the verdict; the server makes no batches without keys."""
+        if not keys:
+            return {"ok": True, "error": ""}
         submitted = self._submit("submit_store_task", self._keys(keys), _objects(buffers))
         ended = self._pumps["store"].wait(submitted["id"], timeout)
         return {"ok": ended["ok"], "error": "" if ended["ok"] else f"the task ended with {ended['shown']}"}
 
     def load(self, keys: Sequence[str], buffers: Sequence[Buffer], timeout: float) -> Result:
         """Look up and lock, load all of them whatever the lookup said, and unlock what was locked."""
+        if not keys:
+            return {"ok": True, "error": "", "found": []}
         until = time.monotonic() + timeout
         locked = self._looked_up(keys, timeout)
-        submitted = self._submit("submit_load_task", self._keys(keys), _objects(buffers))
+        submitted = self._load(keys, buffers)
         found = self._bitmap("load", submitted["id"], len(keys), max(0.0, until - time.monotonic()))
         self._let_go(keys, locked)
         return {"ok": True, "error": "", "found": found}
@@ -257,12 +281,22 @@ class Adapter(Driver):
             "by_salt": dict(given.bytes_by_cache_salt),
         }
 
+    def statistics(self) -> Any:
+        """What ``statistics()`` gives, if there is one; ``report_status`` is the state of an adapter, and counts nothing."""
+        method = getattr(self.plugin, "statistics", None)
+        return call("statistics", method) if callable(method) else None
+
     def corrupt(self, key: str, how: str) -> Any:
         """Damage what is stored under a key, by the adapter's own hook, which is given the text of the key."""
         return super().corrupt(key, how)
 
+    def _load(self, keys: Sequence[str], buffers: Sequence[Buffer]) -> Result:
+        submitted = self._submit("submit_load_task", self._keys(keys), _objects(buffers))
+        self._pumps["load"].begin(submitted["id"])
+        return submitted
+
     def _looked_up(self, keys: Sequence[str], timeout: float) -> list[bool]:
-        return self._bitmap("lookup", self.submit_lookup(keys)["id"], len(keys), timeout)
+        return self._bitmap("lookup", self.submit_lookup(keys)["id"], len(keys), timeout) if keys else []
 
     def _let_go(self, keys: Sequence[str], locked: Sequence[bool]) -> None:
         held = [key for key, one in zip(keys, locked) if one]  # noqa: B905
@@ -323,8 +357,12 @@ class _Pump:
         self._driver = driver
         self._operation = operation
         self._lock = threading.Lock()
-        self._waiting: set[int] = set()
+        self._under_way: set[int] = set()
         self._arrived: dict[int, Result] = {}
+
+    def begin(self, number: int) -> None:
+        """A task was submitted: from now on each signal has it asked for, as in the server."""
+        self._under_way.add(number)
 
     def wait(self, number: int, timeout: float) -> Result:
         """The result of one task.
@@ -334,15 +372,12 @@ class _Pump:
         """
         until = time.monotonic() + timeout
         signals = 0
-        self._waiting.add(number)
         while True:
             with self._lock:
                 if number in self._arrived:
-                    self._waiting.discard(number)
                     return self._arrived.pop(number)
                 left = until - time.monotonic()
                 if left <= 0:
-                    self._waiting.discard(number)
                     raise PluginError(
                         "hang", f"no result of {self._operation} task {number} within {timeout:g} s; {signals} signals"
                     )
@@ -358,9 +393,10 @@ class _Pump:
                     raise PluginError("contract", f"pop_completed_store_tasks gave {store['shown']}: {store['broken']}")
                 self._arrived[store["id"]] = store
             return
-        for number in list(self._waiting):
+        for number in sorted(self._under_way.copy()):
             result = self._driver.query(self._operation, number)["result"]
             if result is not None:
+                self._under_way.discard(number)
                 self._arrived[number] = result
 
 

@@ -153,7 +153,6 @@ class _OneRequestAtATime(RobustSession):
     found_by=(
         "servers.hostile.others-are-served[*deaf-readers*]",
         "servers.hostile.others-are-served[*payload-stalls*]",
-        "servers.hostile.others-are-served[*claims-huge*]",
         "servers.concurrency.slow-peers-hold-up-nobody",
     ),
 )
