@@ -416,11 +416,12 @@ class DeletesNothing(ReferenceAdapter):
     found_by=("l2.adapter-eviction.deletes-of-locked-objects-end",),
 )
 class DeleteWaitsForLocks(ReferenceAdapter):
-    """Waits in a delete until nothing of it is locked."""
+    """Waits in a delete until nothing of it is locked, or until it is tired of that."""
 
     def delete(self, keys: list[Any]) -> None:
         """As the class says."""
-        while any(self._locks[key] for key in keys):
+        until = time.monotonic() + LONG
+        while any(self._locks[key] for key in keys) and time.monotonic() < until:
             time.sleep(LATE)
         super().delete(keys)
 
@@ -525,14 +526,22 @@ class SlowClose(ReferenceAdapter):
 class WritesAfterClose(ReferenceAdapter):
     """Writes to memory after it was closed."""
 
+    def __init__(self, params: Mapping[str, Any], l1_memory_desc: object = None) -> None:
+        self._over = threading.Event()
+        super().__init__(params, l1_memory_desc)
+
     def submit_load_task(self, keys: list[Any], objects: list[Any]) -> int:
         """As the class says."""
         threading.Thread(target=self._scribble, args=([object_view(one) for one in objects],), daemon=True).start()
         return super().submit_load_task(keys, objects)
 
+    def close(self) -> None:
+        """As the class says."""
+        super().close()
+        self._over.set()
+
     def _scribble(self, views: list[memoryview]) -> None:
-        while not self._closed:
-            time.sleep(LATE / 10)
+        self._over.wait()
         time.sleep(3 * LATE)
         for view in views:
             view.cast("B")[0] = 7
