@@ -2,7 +2,8 @@
 
 ``live-RELEASE`` runs the matrix of the reference client with real servers, ``live-mp-RELEASE`` that of the reference client of
 the multiprocess server's wire with real multiprocess servers, ``lmcache-RELEASE`` and ``lmcache-mp-RELEASE`` those of lmcache's
-own clients, against the lists of what they are known to fail.
+own clients, ``l2-real-RELEASE`` those of the adapters for L2 that lmcache ships, against the lists of what they are known to
+fail.
 """
 
 from __future__ import annotations
@@ -34,12 +35,15 @@ CLIENTS = {
     for name, releases in (("all", captured), *((one, [one]) for one in captured))
 }
 """Name of an environment to the kind of client and the releases that it judges, each as the release that it is."""
+ADAPTERS = ("fs", "fs_native", "mock", "resp")
+"""Adapters for L2 that lmcache ships and that run on a CPU; the last one needs the system's ``redis-server``."""
+WITH_ADAPTERS = [release for release in WITH_MP if Version(release) >= Version("0.4.3")]
 
 
 @impl
 def tox_extend_envs() -> Iterable[str]:
     """Their names; ``tox.ini`` has no list of them."""
-    return (*CHOICES, *MP_CHOICES, *CLIENTS)
+    return (*CHOICES, *MP_CHOICES, *CLIENTS, *(f"l2-real-{release}" for release in WITH_ADAPTERS))
 
 
 @impl
@@ -67,6 +71,20 @@ def tox_add_core_config(core_conf: Any, state: Any) -> None:
             commands=[_judge(kind, release) for release in releases],
         )
         state.conf.memory_seed_loaders[name].append(loader)
+    for release in WITH_ADAPTERS:
+        loader = MemoryLoader(
+            base=["lmcache", "testenv"],
+            description=f"the cases of storage plugins for the adapters that lmcache {release} ships: {', '.join(ADAPTERS)}",
+            ignore_errors=True,
+            commands=[_judge_adapter(adapter, release) for adapter in ADAPTERS],
+        )
+        state.conf.memory_seed_loaders[f"l2-real-{release}"].append(loader)
+
+
+def _judge_adapter(adapter: str, release: str) -> str:
+    folder = ROOT / ".tox" / "results" / f"l2-{adapter}-{release}"
+    words = [f"lmcache:{adapter}", "--type", "plugin", "--lmcache", release, "--expectations", f"lmcache-l2-{adapter}"]
+    return shlex.join([str(ROOT / "lmconform"), "plugin", *words, "--out", str(folder)])
 
 
 def _judge(kind: str, release: str) -> str:

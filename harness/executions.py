@@ -32,6 +32,13 @@ TOPICS: Final = (
     "lm.invariance",
     "mp",
     "servers",
+    "l2.native-descriptor",
+    "l2.native-buffers",
+    "l2.native-completions",
+    "l2.native-submits",
+    "l2.native-batches",
+    "l2.native-threads",
+    "l2.native-close",
     "l2",
     "remote",
 )

@@ -168,7 +168,7 @@ class Matrix:
             options=_options(config, protocol, releases, budget) if side != "client" else None,
             server=server,
             lenient=lenient,
-            live=LiveServers(runtime=runtime, address=address, command=command),
+            live=LiveServers(runtime=runtime, address=address, command=command, judged=server is not None),
             live_mp=LiveMpServers(runtime=runtime, address=address, command=command, both_ways=server is not None),
             results=Path(results) if results else None,
             book=book,

@@ -20,6 +20,7 @@ from typing import IO, Any, Final
 
 from fixturegen import leash
 from harness.client import ClientUnavailable
+from harness.l2.calls.watcher import Watcher
 from harness.l2.host.adapter import BUILTIN
 from harness.l2.host.nursery import PID, READY
 from harness.l2.spec import PluginSpec
@@ -94,13 +95,17 @@ class Nursery:
             self.end()
             raise ClientUnavailable(f"plugin {spec.text}: {spec.python} cannot import lmcache within {deadline:g} s")
 
-    def make(self, incoming: int, outgoing: int, errors: IO[bytes]) -> tuple[Adopted, leash.Leash]:
-        """A process that serves two pipes and writes to a file.
+    def make(
+        self, incoming: int, outgoing: int, errors: IO[bytes], watcher: Watcher | None = None
+    ) -> tuple[Adopted, leash.Leash]:
+        """A process that serves two pipes, writes to a file, and may be watched.
 
         Raises:
             OSError: the nursery is gone.
         """
-        socket.send_fds(self._requests, [b"+"], [incoming, outgoing, errors.fileno()])
+        data = b"+" if watcher is None else watcher.program
+        more = () if watcher is None else watcher.descriptors
+        socket.send_fds(self._requests, [data], [incoming, outgoing, errors.fileno(), *more])
         answer = self._requests.recv(PID.size)
         if len(answer) != PID.size:
             raise OSError(f"process {self._popen.pid}, which makes processes of plugins, is gone")

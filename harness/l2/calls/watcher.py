@@ -80,7 +80,8 @@ class Watcher:
         self._folder = folder.resolve()
         self._react = react
         self._names = numbers(names)
-        self._program = filter_program(names)
+        self.program = filter_program(names)
+        """The filter of system calls that the process has to install."""
         self._ours, self._theirs = socket.socketpair()
         self._thread: threading.Thread | None = None
         self._listener: int | None = None
@@ -96,7 +97,7 @@ class Watcher:
     @property
     def environment(self) -> Mapping[str, str]:
         """What the process has to find in its environment."""
-        return {PLACE: f"{self._theirs.fileno()} {self._program.hex()}"}
+        return {PLACE: f"{self._theirs.fileno()} {self.program.hex()}"}
 
     @property
     def descriptors(self) -> tuple[int, ...]:

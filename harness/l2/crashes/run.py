@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import shutil
 import threading
 import time
@@ -142,11 +143,11 @@ class CrashRun:
         """Work until the kill; a kill that did not come by the end of the work comes after it."""
         steps = random.randint(*STEPS)
         began, changes = time.monotonic(), trigger.changes
-        timer = None
+        timer, process = None, os.pidfd_open(workload.plugin.pid)
         if ending.kind in {"call", "power"}:
             trigger.arm(1 + int(ending.at * 1.2 * self._changes), ending.part)
         elif ending.kind == "moment":
-            timer = threading.Timer(ending.at * self._seconds, trigger.kill, [workload.plugin.pid])
+            timer = threading.Timer(ending.at * self._seconds, trigger.kill, [process])
             timer.start()
         try:
             workload.run(steps)
@@ -158,6 +159,7 @@ class CrashRun:
             if timer is not None:
                 timer.cancel()
                 timer.join()
+            os.close(process)
 
     def _ended(self, ending: Ending, trigger: Trigger, epoch: _Epoch, random: Random) -> str:
         """What happened at the end, in words; power is lost here."""
