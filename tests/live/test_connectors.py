@@ -21,7 +21,7 @@ SOME = (
     "remote.durability.opened-again*",
     "remote.backend.*",
 )
-LM_BACKEND = "harness.remote.backends:LmBackend"
+LM_BACKEND = "harness.remote.lm_backend:LmBackend"
 
 
 @pytest.fixture
