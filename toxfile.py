@@ -5,6 +5,7 @@ the multiprocess server's wire with real multiprocess servers, ``lmcache-RELEASE
 own clients, ``l2-real-RELEASE`` those of the adapters for L2 that lmcache ships, against the lists of what they are known to
 fail. ``l2-live-RELEASE`` runs the reference plugin inside the real multiprocess server, and measures again what that makes of
 plugins that misbehave.
+``remote-RELEASE`` runs the cases of remote connectors, for the reference and for lmcache's own that stores in files.
 """
 
 from __future__ import annotations
@@ -42,13 +43,16 @@ CLIENTS = {
 """Name of an environment to the kind of client and the releases that it judges, each as the release that it is."""
 ADAPTERS = ("fs", "fs_native", "mock", "resp")
 """Adapters for L2 that lmcache ships and that run on a CPU; the last one needs the system's ``redis-server``."""
+REMOTE_CHOICES = {f"remote-{releases}": releases for releases in ("all", *CAPTURED)}
+"""Remote connectors, in the lmcache of these releases."""
 WITH_ADAPTERS = [release for release in WITH_MP if Version(release) >= Version("0.4.3")]
 
 
 @impl
 def tox_extend_envs() -> Iterable[str]:
     """Their names; ``tox.ini`` has no list of them."""
-    return (*CHOICES, *MP_CHOICES, *PLUGINS, *CLIENTS, *(f"l2-real-{release}" for release in WITH_ADAPTERS))
+    adapters = (f"l2-real-{release}" for release in WITH_ADAPTERS)
+    return (*CHOICES, *MP_CHOICES, *PLUGINS, *CLIENTS, *adapters, *REMOTE_CHOICES)
 
 
 @impl
@@ -91,6 +95,21 @@ def tox_add_core_config(core_conf: Any, state: Any) -> None:
             commands=[_judge_adapter(adapter, release) for adapter in ADAPTERS],
         )
         state.conf.memory_seed_loaders[f"l2-real-{release}"].append(loader)
+    for name, releases in REMOTE_CHOICES.items():
+        loader = MemoryLoader(
+            base=["lmcache", "testenv"],
+            description=f"the cases of remote connectors for the reference and for lmcache's own of the file system: {releases}",
+            commands=[
+                _judge_connector("reference", releases),
+                _judge_connector("lmcache:fs", releases, "--expectations", "lmcache-remote"),
+            ],
+        )
+        state.conf.memory_seed_loaders[name].append(loader)
+
+
+def _judge_connector(connector: str, releases: str, *more: str) -> str:
+    folder = ROOT / ".tox" / "results" / f"remote-{connector.replace(':', '-')}-{releases}"
+    return shlex.join([str(ROOT / "lmconform"), "connector", connector, "--lmcache", releases, *more, "--out", str(folder)])
 
 
 def _judge_adapter(adapter: str, release: str) -> str:
