@@ -2,7 +2,7 @@
 
 ``live-RELEASE`` runs the matrix of the reference client with real servers, ``live-mp-RELEASE`` that of the reference client of
 the multiprocess server's wire with real multiprocess servers, ``lmcache-RELEASE`` and ``lmcache-mp-RELEASE`` those of lmcache's
-own clients, against the lists of what they are known to fail.
+own clients, and ``server-mp-RELEASE`` that of the real multiprocess server, against the lists of what they are known to fail.
 """
 
 from __future__ import annotations
@@ -28,6 +28,8 @@ MP_CHOICES = {
     f"live-mp-{name}": ",".join(some) for name, some in (("all", WITH_MP_SERVER), *((one, [one]) for one in WITH_MP_SERVER))
 }
 """The same for multiprocess servers."""
+MP_SERVERS = {name.replace("live-mp", "server-mp"): releases for name, releases in MP_CHOICES.items()}
+"""The same names and releases for runs that judge the real multiprocess server itself."""
 CLIENTS = {
     f"{kind}-{name}": (kind, releases)
     for kind, captured in (("lmcache", CAPTURED), ("lmcache-mp", WITH_MP))
@@ -39,7 +41,7 @@ CLIENTS = {
 @impl
 def tox_extend_envs() -> Iterable[str]:
     """Their names; ``tox.ini`` has no list of them."""
-    return (*CHOICES, *MP_CHOICES, *CLIENTS)
+    return (*CHOICES, *MP_CHOICES, *MP_SERVERS, *CLIENTS)
 
 
 @impl
@@ -57,6 +59,13 @@ def tox_add_core_config(core_conf: Any, state: Any) -> None:
         loader = MemoryLoader(
             base=["live-mp", "testenv"],
             description=f"the matrix of reference-mp against the real multiprocess server: lmcache {releases}",
+            set_env={"LMCONFORM_LIVE": releases},
+        )
+        state.conf.memory_seed_loaders[name].append(loader)
+    for name, releases in MP_SERVERS.items():
+        loader = MemoryLoader(
+            base=["server-mp", "testenv"],
+            description=f"the real multiprocess server as what is judged: lmcache {releases}",
             set_env={"LMCONFORM_LIVE": releases},
         )
         state.conf.memory_seed_loaders[name].append(loader)
