@@ -31,6 +31,8 @@ MP_CHOICES = {
     f"live-mp-{name}": ",".join(some) for name, some in (("all", WITH_MP_SERVER), *((one, [one]) for one in WITH_MP_SERVER))
 }
 """The same for multiprocess servers."""
+MP_SERVERS = {name.replace("live-mp", "server-mp"): releases for name, releases in MP_CHOICES.items()}
+"""The same names and releases for runs that judge the real multiprocess server itself."""
 WITH_PLUGINS = [release for release in WITH_MP if Version(release) >= Version("0.4.6")]
 """Older servers move no data without a GPU, and so have nothing for a plugin."""
 PLUGINS = {f"l2-live-{name}": some for name, some in (("all", WITH_PLUGINS), *((one, [one]) for one in WITH_PLUGINS))}
@@ -70,6 +72,13 @@ def tox_add_core_config(core_conf: Any, state: Any) -> None:
         loader = MemoryLoader(
             base=["live-mp", "testenv"],
             description=f"the matrix of reference-mp against the real multiprocess server: lmcache {releases}",
+            set_env={"LMCONFORM_LIVE": releases},
+        )
+        state.conf.memory_seed_loaders[name].append(loader)
+    for name, releases in MP_SERVERS.items():
+        loader = MemoryLoader(
+            base=["server-mp", "testenv"],
+            description=f"the real multiprocess server as what is judged: lmcache {releases}",
             set_env={"LMCONFORM_LIVE": releases},
         )
         state.conf.memory_seed_loaders[name].append(loader)
