@@ -2,7 +2,8 @@
 
 ``live-RELEASE`` runs the matrix of the reference client with real servers, ``live-mp-RELEASE`` that of the reference client of
 the multiprocess server's wire with real multiprocess servers, ``lmcache-RELEASE`` and ``lmcache-mp-RELEASE`` those of lmcache's
-own clients, against the lists of what they are known to fail.
+own clients, against the lists of what they are known to fail. ``server-lm-RELEASE`` judges the real server by what any has to do,
+against the list of what it is known to fall short of.
 """
 
 from __future__ import annotations
@@ -34,12 +35,14 @@ CLIENTS = {
     for name, releases in (("all", captured), *((one, [one]) for one in captured))
 }
 """Name of an environment to the kind of client and the releases that it judges, each as the release that it is."""
+SERVERS = {f"server-lm-{releases}": releases for releases in ("all", *CAPTURED)}
+"""Name of an environment to the releases whose real ``lm://`` server it judges."""
 
 
 @impl
 def tox_extend_envs() -> Iterable[str]:
     """Their names; ``tox.ini`` has no list of them."""
-    return (*CHOICES, *MP_CHOICES, *CLIENTS)
+    return (*CHOICES, *MP_CHOICES, *CLIENTS, *SERVERS)
 
 
 @impl
@@ -65,6 +68,15 @@ def tox_add_core_config(core_conf: Any, state: Any) -> None:
             base=["lmcache", "testenv"],
             description=f"the matrix of lmcache's own client, {kind}: {', '.join(releases)}",
             commands=[_judge(kind, release) for release in releases],
+        )
+        state.conf.memory_seed_loaders[name].append(loader)
+    for name, releases in SERVERS.items():
+        folder = ROOT / ".tox" / "results" / name
+        words = ["server", "lmcache", "--protocol", "lm", "--lmcache", releases, "--expectations", "lmcache-server"]
+        loader = MemoryLoader(
+            base=["lmcache", "testenv"],
+            description=f"the real lm:// server, judged by what any has to do: lmcache {releases}",
+            commands=[shlex.join([str(ROOT / "lmconform"), *words, "--out", str(folder)])],
         )
         state.conf.memory_seed_loaders[name].append(loader)
 
