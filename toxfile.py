@@ -2,8 +2,10 @@
 
 ``live-RELEASE`` runs the matrix of the reference client with real servers, ``live-mp-RELEASE`` that of the reference client of
 the multiprocess server's wire with real multiprocess servers, ``lmcache-RELEASE`` and ``lmcache-mp-RELEASE`` those of lmcache's
-own clients, against the lists of what they are known to fail. ``server-lm-RELEASE`` judges the real server by what any has to do,
-against the list of what it is known to fall short of.
+own clients, ``l2-real-RELEASE`` those of the adapters for L2 that lmcache ships, against the lists of what they are known to
+fail. ``l2-live-RELEASE`` runs the reference plugin inside the real multiprocess server, and measures again what that makes of
+plugins that misbehave. ``server-lm-RELEASE`` judges the real ``lm://`` server by what
+any server has to do, against the list of what it is known to fall short of.
 """
 
 from __future__ import annotations
@@ -29,6 +31,10 @@ MP_CHOICES = {
     f"live-mp-{name}": ",".join(some) for name, some in (("all", WITH_MP_SERVER), *((one, [one]) for one in WITH_MP_SERVER))
 }
 """The same for multiprocess servers."""
+WITH_PLUGINS = [release for release in WITH_MP if Version(release) >= Version("0.4.6")]
+"""Older servers move no data without a GPU, and so have nothing for a plugin."""
+PLUGINS = {f"l2-live-{name}": some for name, some in (("all", WITH_PLUGINS), *((one, [one]) for one in WITH_PLUGINS))}
+"""The same for servers with a storage plugin."""
 CLIENTS = {
     f"{kind}-{name}": (kind, releases)
     for kind, captured in (("lmcache", CAPTURED), ("lmcache-mp", WITH_MP))
@@ -37,12 +43,15 @@ CLIENTS = {
 """Name of an environment to the kind of client and the releases that it judges, each as the release that it is."""
 SERVERS = {f"server-lm-{releases}": releases for releases in ("all", *CAPTURED)}
 """Name of an environment to the releases whose real ``lm://`` server it judges."""
+ADAPTERS = ("fs", "fs_native", "mock", "resp")
+"""Adapters for L2 that lmcache ships and that run on a CPU; the last one needs the system's ``redis-server``."""
+WITH_ADAPTERS = [release for release in WITH_MP if Version(release) >= Version("0.4.3")]
 
 
 @impl
 def tox_extend_envs() -> Iterable[str]:
     """Their names; ``tox.ini`` has no list of them."""
-    return (*CHOICES, *MP_CHOICES, *CLIENTS, *SERVERS)
+    return (*CHOICES, *MP_CHOICES, *PLUGINS, *CLIENTS, *SERVERS, *(f"l2-real-{release}" for release in WITH_ADAPTERS))
 
 
 @impl
@@ -63,6 +72,13 @@ def tox_add_core_config(core_conf: Any, state: Any) -> None:
             set_env={"LMCONFORM_LIVE": releases},
         )
         state.conf.memory_seed_loaders[name].append(loader)
+    for name, releases in PLUGINS.items():
+        loader = MemoryLoader(
+            base=["l2-live", "testenv"],
+            description=f"a storage plugin in the real multiprocess server, right and misbehaving: lmcache {', '.join(releases)}",
+            set_env={"LMCONFORM_LIVE": ",".join(releases), "LMCONFORM_EACH": " ".join(releases)},
+        )
+        state.conf.memory_seed_loaders[name].append(loader)
     for name, (kind, releases) in CLIENTS.items():
         loader = MemoryLoader(
             base=["lmcache", "testenv"],
@@ -79,6 +95,20 @@ def tox_add_core_config(core_conf: Any, state: Any) -> None:
             commands=[shlex.join([str(ROOT / "lmconform"), *words, "--out", str(folder)])],
         )
         state.conf.memory_seed_loaders[name].append(loader)
+    for release in WITH_ADAPTERS:
+        loader = MemoryLoader(
+            base=["lmcache", "testenv"],
+            description=f"the cases of storage plugins for the adapters that lmcache {release} ships: {', '.join(ADAPTERS)}",
+            ignore_errors=True,
+            commands=[_judge_adapter(adapter, release) for adapter in ADAPTERS],
+        )
+        state.conf.memory_seed_loaders[f"l2-real-{release}"].append(loader)
+
+
+def _judge_adapter(adapter: str, release: str) -> str:
+    folder = ROOT / ".tox" / "results" / f"l2-{adapter}-{release}"
+    words = [f"lmcache:{adapter}", "--type", "plugin", "--lmcache", release, "--expectations", f"lmcache-l2-{adapter}"]
+    return shlex.join([str(ROOT / "lmconform"), "plugin", *words, "--out", str(folder)])
 
 
 def _judge(kind: str, release: str) -> str:

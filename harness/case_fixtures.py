@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import pytest
 
@@ -12,6 +12,7 @@ from fixturegen.corpus import Corpus, load_corpus
 from fixturegen.errors import CorpusError
 from harness.case import CaseSpec, Cell, spec_of, topic_of
 from harness.examples import Examples
+from harness.failure import TargetUnavailable, UnsupportedByClient
 from harness.judge import Judge
 from harness.l2 import fixtures as l2_fixtures
 from harness.leaks import LEFT_BY_MANY
@@ -27,6 +28,9 @@ from harness.values import Keys
 from wire.lm.profile import LmProfile, lm_profile
 from wire.mp.operations import OperationTable, operation_table
 from wire.release import Release
+
+if TYPE_CHECKING:
+    from harness.matrix import Matrix
 
 NAMES: Final = (
     "adapter",
@@ -197,13 +201,25 @@ def examples(request: pytest.FixtureRequest, cell: Cell) -> Examples:
 def _mp_server(request: pytest.FixtureRequest, cell: Cell, *, shared_memory: bool) -> Iterator[MpTarget]:
     matrix = matrix_of(request.config)
     if cell.target == "live":
-        yield matrix.live_mp.get(cell.release, shared_memory=shared_memory)
+        try:
+            target = matrix.live_mp.get(cell.release, shared_memory=shared_memory)
+        except TargetUnavailable as gone:
+            if matrix.live_mp.answered and matrix.server is not None and _wishes(_spec(request), cell, matrix):
+                raise UnsupportedByClient(None, f"{gone}; start it again, and run this case alone") from None
+            raise
+        yield target
     else:
         judged = matrix.server
         mode = both_ways(cell.release) if judged is not None and shared_memory else "engine_driven"
         make = judged.mp if judged is not None else None
         with mock_mp_server(cell.release, shared_memory=shared_memory, mode=mode, make=make) as mock:
             yield mock
+
+
+def _wishes(spec: CaseSpec, cell: Cell, matrix: Matrix) -> bool:
+    """Whether a case is about nothing that a server must do: what does not survive one such case is not asked for the next."""
+    cited = [matrix.requirements[name] for name in spec.cites if name in matrix.requirements]
+    return all(requirement.level != "MUST" for requirement in cited if cell.release in requirement.releases)
 
 
 def _companion(request: pytest.FixtureRequest, cell: Cell, judge: Judge, *, own_process: bool) -> Iterator[Subject]:

@@ -482,7 +482,8 @@ class Matrix:
             return [command, self.spec, "--protocol", self.protocol]
         told = {name: getattr(self.options, name) for name in ("kind", "params", "backend", "url")}
         said = [word for name, value in told.items() if value is not None for word in (_OPTIONS.get(name, f"--{name}"), value)]
-        return [command, self.spec, *said, "--target", cell.target]
+        target = ["--target", cell.target] if len(FACTS[self.side].targets) > 1 else []
+        return [command, self.spec, *said, *target]
 
 
 _OPTIONS: Final = {"kind": "--type"}

@@ -20,6 +20,8 @@ WRONG: Final = "PLUG-DUR-001"
 LOST: Final = "PLUG-DUR-002"
 OPENS: Final = "PLUG-DUR-003"
 HEALS: Final = "PLUG-DUR-004"
+SPOILED: Final = "PLUG-DUR-009"
+ALONE_AFFECTED: Final = "PLUG-DUR-010"
 Cites = Mapping[FaultKind, str]
 CITES: Final[Cites] = {"wrong": WRONG, "lost": LOST, "dead": OPENS, "unhealed": HEALS}
 """What each fault is about."""

@@ -2,10 +2,11 @@
 
 import errno
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from typing import Final
 
-from cases.l2.aftermath import HEALS, Cites, check, heal, ledger, opening, plugin_case, store, watching
+from cases.l2.aftermath import ALONE_AFFECTED, HEALS, SPOILED, Cites, check, heal, ledger, opening, plugin_case, store, watching
 from harness.case import parameters
 from harness.failure import UnsupportedByClient
 from harness.judge import Judge
@@ -20,8 +21,6 @@ from harness.l2.pieces import Piece, pieces_of
 from harness.l2.plugin_process import Plugin
 from harness.l2.session import PluginSession
 
-SPOILED: Final = "PLUG-DUR-009"
-ALONE_AFFECTED: Final = "PLUG-DUR-010"
 FORGOTTEN: Final = "PLUG-DUR-011"
 STRANGERS: Final = "PLUG-DUR-012"
 REFUSED: Final = "PLUG-DUR-013"
@@ -37,7 +36,7 @@ damages = parameters(*DAMAGES, name=lambda damage: damage.name)
 
 @plugin_case(SPOILED, ALONE_AFFECTED, HEALS, variants=damages)
 def test_damaged_while_open(judge: Judge, plugin: Plugin, l2_keys: L2Keys, vector: Damage) -> None:
-    """Bytes are damaged underneath an open plugin: those objects are missing, or as they were, all others are there, and a store heals them."""
+    """Bytes are damaged underneath an open plugin: only those objects are missing, or as they were, and a store heals them."""
     book = _book(l2_keys)
     words = _spoil(judge, plugin, book, vector)
     with opening(judge, words, cites=AFTER_DAMAGE):
@@ -80,7 +79,7 @@ def test_exchanged(judge: Judge, plugin: Plugin, l2_keys: L2Keys, vector: str) -
     book = ledger(l2_keys, [LARGE, LARGE, *NEIGHBOURS])
     one, other, *others = book.keys
     store(judge, plugin, book, others)
-    pieces = [pieces_of(plugin.folder, lambda key=key: store(judge, plugin, book, [key])) for key in (one, other)]
+    pieces = [pieces_of(plugin.folder, partial(store, judge, plugin, book, [key])) for key in (one, other)]
     count = swap(*pieces, only_largest=vector == "one-file")
     if not count:
         raise UnsupportedByClient("folder", "no file in the folder belongs to one object alone, so that nothing can be exchanged")
@@ -196,7 +195,7 @@ def _spoil(judge: Judge, plugin: Plugin, book: Ledger, damage: Damage) -> str:
     spoiled: list[str] = []
     pieces: dict[str, Sequence[Piece]] = {}
     for key in victims:
-        pieces[key] = pieces_of(plugin.folder, lambda key=key: store(judge, plugin, book, [key])) if by_file else ()
+        pieces[key] = pieces_of(plugin.folder, partial(store, judge, plugin, book, [key])) if by_file else ()
         if not by_file:
             store(judge, plugin, book, [key])
     for number, key in enumerate(victims):

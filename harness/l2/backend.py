@@ -15,7 +15,11 @@ from harness.clients.dispatch import describe
 from harness.usage import UsageError
 
 REFERENCE: Final = "reference"
-_REFERENCE_PLACE: Final = ("harness.reference.l2.gateway.backend", "GatewayBackend")
+REDIS: Final = "redis"
+_OURS: Final = {
+    REFERENCE: ("harness.reference.l2.gateway.backend", "GatewayBackend"),
+    REDIS: ("harness.l2.redis", "RedisBackend"),
+}
 REQUIRED: Final = ("start", "stop")
 
 
@@ -29,16 +33,16 @@ class BackendPlace:
 
 
 def parse_backend(text: str) -> BackendPlace:
-    """What ``--backend`` names: ``module:Class``, or ``reference`` for the gateway that comes with the reference plugin.
+    """What ``--backend`` names: ``module:Class``, or ``reference`` (its gateway), or ``redis``.
 
     Raises:
         UsageError: neither.
     """
-    if text == REFERENCE:
-        return BackendPlace(text, *_REFERENCE_PLACE)
+    if text in _OURS:
+        return BackendPlace(text, *_OURS[text])
     module, _, name = text.strip().rpartition(":")
     if not module or not name.isidentifier():
-        raise UsageError(f"{text!r} names no class of a backend; write package.module:Class, or {REFERENCE}")
+        raise UsageError(f"{text!r} names no class of a backend; write package.module:Class, {REFERENCE} or {REDIS}")
     return BackendPlace(text, module, name)
 
 
@@ -64,7 +68,7 @@ class Backend:
         self.address = str(self._call(self._running.start))
 
     def can(self, what: str) -> bool:
-        """Whether it has a method: ``slow``, ``restart`` or ``corrupt``."""
+        """Whether it has a method: ``slow``, ``restart``, ``restart_empty``, ``refuse`` or ``corrupt``."""
         return callable(getattr(self._running, what, None))
 
     def stop(self) -> None:
@@ -91,6 +95,25 @@ class Backend:
     def restart(self) -> None:
         """Stop and start it, at the same address."""
         self._call(self._running.restart)
+
+    def restart_empty(self) -> None:
+        """The same, and have it forget what it kept."""
+        self._call(self._running.restart_empty)
+
+    def refuse(self, *, on: bool) -> None:
+        """Let it refuse every store, as if it were full, or take them again."""
+        self._call(self._running.refuse, on)
+
+    @property
+    def wait(self) -> float | None:
+        """What its attribute ``wait`` says of how long the plugin waits for an answer, in seconds; None without one."""
+        said = getattr(self._running, "wait", None)
+        return float(said) if isinstance(said, int | float) else None
+
+    def clear(self) -> None:
+        """Have it forget everything, if it can."""
+        if self.can("clear"):
+            self._call(self._running.clear)
 
     def corrupt(self, key: str, how: str) -> Any:
         """Damage what is stored under a key."""

@@ -20,11 +20,14 @@ from typing import IO, Any, Final
 
 from fixturegen import leash
 from harness.client import ClientUnavailable
+from harness.l2.calls.watcher import Watcher
 from harness.l2.host.adapter import BUILTIN
 from harness.l2.host.nursery import PID, READY
 from harness.l2.spec import PluginSpec
 
 HOST: Final = Path(__file__).resolve().parent / "host"
+IMPORTS: Final = 120.0
+"""Seconds that lmcache and torch may take to be imported, whatever a plugin is allowed to take."""
 KEPT: Final = 2
 """Nurseries that are there at a time; each holds lmcache and torch in memory."""
 _SUBREAPER: Final = 36
@@ -85,22 +88,26 @@ class Nursery:
                 pass_fds=(theirs.fileno(),),
             )
         self._requests = ours
-        ours.settimeout(deadline)
+        ours.settimeout(max(deadline, IMPORTS))
         try:
             said = ours.recv(len(READY))
         except TimeoutError:
             said = b""
         if said != READY:
             self.end()
-            raise ClientUnavailable(f"plugin {spec.text}: {spec.python} cannot import lmcache within {deadline:g} s")
+            raise ClientUnavailable(f"plugin {spec.text}: {spec.python} cannot import lmcache within {IMPORTS:g} s")
 
-    def make(self, incoming: int, outgoing: int, errors: IO[bytes]) -> tuple[Adopted, leash.Leash]:
-        """A process that serves two pipes and writes to a file.
+    def make(
+        self, incoming: int, outgoing: int, errors: IO[bytes], watcher: Watcher | None = None
+    ) -> tuple[Adopted, leash.Leash]:
+        """A process that serves two pipes, writes to a file, and may be watched.
 
         Raises:
             OSError: the nursery is gone.
         """
-        socket.send_fds(self._requests, [b"+"], [incoming, outgoing, errors.fileno()])
+        data = b"+" if watcher is None else watcher.program
+        more = () if watcher is None else watcher.descriptors
+        socket.send_fds(self._requests, [data], [incoming, outgoing, errors.fileno(), *more])
         answer = self._requests.recv(PID.size)
         if len(answer) != PID.size:
             raise OSError(f"process {self._popen.pid}, which makes processes of plugins, is gone")

@@ -120,9 +120,9 @@ class HostProcess:
     def _start(
         self, incoming: int, outgoing: int, environment: Mapping[str, str] | None, watcher: Watcher | None
     ) -> tuple[subprocess.Popen[bytes] | Adopted, leash.Leash]:
-        nursery = nursery_of(self.spec, self.budget.start) if watcher is None else None
+        nursery = nursery_of(self.spec, self.budget.start)
         if nursery is not None:
-            return nursery.make(incoming, outgoing, self._stderr)
+            return nursery.make(incoming, outgoing, self._stderr, watcher)
         return leash.start(
             [self.spec.python, str(HOST), str(incoming), str(outgoing)],
             environment,

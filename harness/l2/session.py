@@ -14,9 +14,11 @@ from fixturegen import leash
 from harness.client import Budget, ClientFailure, ClientUnavailable, Description
 from harness.judged import SubjectOptions
 from harness.l2.backend import REFERENCE, Backend, BackendPlace, parse_backend
+from harness.l2.host.adapter import BUILTIN
 from harness.l2.pinned import at_release
 from harness.l2.plugin_process import HostProcess, Plugin, PluginRaised, Watch
 from harness.l2.served.servers import PluginServers
+from harness.l2.shipped import SHIPPED
 from harness.l2.spec import PluginSpec, parse_plugin
 from harness.patience import START, Patience
 from harness.usage import UsageError
@@ -32,7 +34,8 @@ def open_plugin(options: SubjectOptions) -> PluginSession:
         UsageError, ClientFailure: the options make no sense, or it cannot be made; the message says why.
     """
     spec = parse_plugin(options.spec, options.kind, options.params)
-    backend = parse_backend(options.backend) if options.backend is not None else None
+    asked = options.backend if options.backend is not None else _backend_of(spec)
+    backend = parse_backend(asked) if asked is not None else None
     if backend is None and spec.behind is not None:
         backend = parse_backend(REFERENCE)
     elif backend is not None and not spec.names_backend:
@@ -40,6 +43,12 @@ def open_plugin(options: SubjectOptions) -> PluginSession:
             f"--backend {options.backend} is of no use: no parameter of {spec.text} holds {{backend}}, where its address goes"
         )
     return PluginSession(spec, release=max(options.releases), budget=options.budget, backend=backend)
+
+
+def _backend_of(spec: PluginSpec) -> str | None:
+    """What is started for an adapter of lmcache that wants a backend, where the command line names none."""
+    shipped = SHIPPED.get(spec.class_name) if spec.module == BUILTIN else None
+    return shipped.backend if shipped is not None and spec.names_backend else None
 
 
 class PluginSession(Watch):
@@ -89,8 +98,10 @@ class PluginSession(Watch):
         return self._said + "".join(process.stderr for process in self._processes) + servers
 
     def mark(self) -> None:
-        """Begin a new case: end what is left of the one before."""
+        """Begin a new case: end what is left of the one before, and empty a backend that can be emptied."""
         self.end_plugins()
+        if self._backend is not None:
+            self._backend.clear()
         self._said = ""
         self._serving = False
 
@@ -228,7 +239,8 @@ class PluginSession(Watch):
             if plugin.durability == "power":
                 has.append("survives-power")
         except PluginRaised as failure:
-            raise ClientUnavailable(f"plugin {self.spec.text}: {failure}", stderr=failure.stderr) from None
+            hint = "" if self.spec.params else "; --params gives it parameters"
+            raise ClientUnavailable(f"plugin {self.spec.text}: {failure}{hint}", stderr=failure.stderr) from None
         finally:
             self.end_plugins()
         return Description(

@@ -10,6 +10,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Final, Literal, get_args
 
+from harness.l2.shipped import SHIPPED
 from harness.usage import UsageError
 
 Kind = Literal["native_plugin", "plugin"]
@@ -18,6 +19,9 @@ DEFAULT_KIND: Final[Kind] = "native_plugin"
 REFERENCE: Final = "reference"
 FOLDER: Final = "{dir}"
 BACKEND: Final = "{backend}"
+BACKEND_HOST: Final = "{backend_host}"
+BACKEND_PORT: Final = "{backend_port}"
+"""Standing alone it becomes a number."""
 FORMS: Final = "reference, mutant:NAME, lmcache:ADAPTER, package.module:Class, path/to/file.py:Class"
 _TREE: Final = Path(__file__).resolve().parents[2]
 _REFERENCE_CLASSES: Final[Mapping[Kind, str]] = MappingProxyType(
@@ -64,7 +68,7 @@ class PluginSpec:
     @property
     def names_backend(self) -> bool:
         """Whether it wants the address of a backend."""
-        return _mentions(self.params, BACKEND)
+        return any(_mentions(self.params, word) for word in (BACKEND, BACKEND_HOST, BACKEND_PORT))
 
     @property
     def behind_backend(self) -> PluginSpec | None:
@@ -75,7 +79,10 @@ class PluginSpec:
 
     def params_for(self, folder: Path, backend: str | None = None) -> dict[str, Any]:
         """The parameters with a folder and an address put in."""
-        values = {FOLDER: str(folder)} | ({BACKEND: backend} if backend is not None else {})
+        values = {FOLDER: str(folder)}
+        if backend is not None:
+            host, _, port = backend.rpartition(":")
+            values |= {BACKEND: backend, BACKEND_HOST: host, BACKEND_PORT: port}
         filled: dict[str, Any] = _filled(dict(self.params), values)
         return filled
 
@@ -104,7 +111,8 @@ def parse_plugin(text: str, kind: str | None = None, params: str | None = None) 
         _only(text, asked, "plugin")
         if not rest:
             raise UsageError(f"{text!r} names no adapter of lmcache; write lmcache:fs, lmcache:mock, lmcache:resp or the like")
-        return PluginSpec(text, "plugin", "lmcache", rest, given or {}, real=True)
+        known = SHIPPED[rest].params if rest in SHIPPED else {}
+        return PluginSpec(text, "plugin", "lmcache", rest, known if given is None else given, real=True)
     module, _, name = text.strip().rpartition(":")
     if not module or not name.isidentifier():
         raise UsageError(f"{text!r} names no plugin; write one of: {FORMS}{_suggestion(text.strip())}")
@@ -172,6 +180,8 @@ def _mentions(value: Any, word: str) -> bool:
 
 def _filled(value: Any, words: Mapping[str, str]) -> Any:
     if isinstance(value, str):
+        if value == BACKEND_PORT and value in words:
+            return int(words[value])
         for word, text in words.items():
             value = value.replace(word, text)
         return value

@@ -1,7 +1,7 @@
 """What a disk holds after the power went: only what was made durable is certain.
 
-A machine that loses power, unlike a program that is killed, loses what the kernel had not written yet. A file that was written and
-not synced may have its new length and zeros instead of its bytes, or end early, although its name, or its new name after a
+A machine that loses power, unlike a program that is killed, loses what the kernel had not written yet. A file that was written
+and not synced may have its new length and zeros instead of its bytes, or end early, although its name, or its new name after a
 rename, is there. Names that were made, given or removed since their folder was synced may be gone or back: some number of the
 last ones, since a file system keeps such changes in order. So a sync of a folder makes durable what was done to its names, and to
 any names before that.
@@ -36,7 +36,10 @@ class _Name:
 
 @dataclass
 class Disk:
-    """What was not made durable yet of a folder. ``attic`` is a folder beside it, on the same file system, for what was removed."""
+    """What was not made durable yet of a folder.
+
+    ``attic`` is a folder beside it, on the same file system, for what was removed.
+    """
 
     folder: Path
     attic: Path

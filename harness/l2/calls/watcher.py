@@ -80,7 +80,8 @@ class Watcher:
         self._folder = folder.resolve()
         self._react = react
         self._names = numbers(names)
-        self._program = filter_program(names)
+        self.program = filter_program(names)
+        """The filter of system calls that the process has to install."""
         self._ours, self._theirs = socket.socketpair()
         self._thread: threading.Thread | None = None
         self._listener: int | None = None
@@ -96,7 +97,7 @@ class Watcher:
     @property
     def environment(self) -> Mapping[str, str]:
         """What the process has to find in its environment."""
-        return {PLACE: f"{self._theirs.fileno()} {self._program.hex()}"}
+        return {PLACE: f"{self._theirs.fileno()} {self.program.hex()}"}
 
     @property
     def descriptors(self) -> tuple[int, ...]:
@@ -120,6 +121,10 @@ class Watcher:
             raise CannotWatch(f"the kernel does not let a process be watched: {rest or 'the process ended'}")
         self._process = int(rest)
         self._listener = descriptors[0]
+        try:
+            Path(f"/proc/{self._process}/mem").open("rb").close()
+        except OSError as error:
+            raise CannotWatch(f"the names in calls cannot be read from the plugin's memory: {error.strerror}") from None
         self._thread = threading.Thread(target=self._serve, name="watcher", daemon=True)
         self._thread.start()
 

@@ -59,17 +59,15 @@ class CrashReport:
 
     def lines(self) -> Sequence[str]:
         """What a person reads."""
-        after = self.after_crash
+        after, running, rotten = self.after_crash, self.running, self.after_damage
         wrong, lost = self.count("wrong"), self.count("lost")
         kinds = "; ".join(f"{count} {WORDS[kind]}" for kind, count in self.kills.most_common())
         return [
             f"{self.all_kills} kills in {self.seconds:.0f} s (seed {self.seed}): {kinds}",
             *([f"calls of the file system were not watched: {self.without}"] if self.without else []),
             f"after them {after.checked} objects checked: {after.whole} whole, {after.missed} missed, {lost} lost, {wrong} wrong",
-            f"in between {self.running.checked} objects loaded: {self.running.whole} whole, {self.running.missed} missed; "
-            f"{self.refused} stores refused",
-            f"{self.damaged} files damaged, then {self.after_damage.checked} objects checked: {self.after_damage.whole} whole, "
-            f"{self.after_damage.missed} missed",
+            f"in between {running.checked} loads: {running.whole} whole, {running.missed} missed; {self.refused} stores refused",
+            f"{self.damaged} files damaged, then {rotten.checked} objects checked: {rotten.whole} whole, {rotten.missed} missed",
             f"at most {self.largest_leftover} bytes were left over in the folder",
             *(str(finding) for finding in self.findings),
         ]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from random import Random
 from typing import Final, Literal
@@ -84,7 +84,6 @@ class Workload:
         plugin, ledger = self.plugin, self.ledger
         sure = frozenset(key for key in step.keys if ledger.state(key) is State.SURE)
         buffers: list[Buffer] = []
-        submit: Callable[[], Submitted]
         match step.kind:
             case "store":
                 buffers = plugin.buffers([ledger.object(key)[1] for key in step.keys])

@@ -13,14 +13,20 @@ import socket
 import struct
 from collections.abc import Sequence
 
-from . import adapter, program
+from . import adapter, program, watched
 
 PID = struct.Struct("<i")
 READY = b"ready"
+REQUEST = 1 << 16
+"""Bytes of the longest request."""
 
 
 def main(arguments: Sequence[str]) -> None:
-    """Serve requests on the socket of a number: one byte with three descriptors, answered with the number of the process."""
+    """Serve requests on the socket of a number, each answered with the number of a process.
+
+    A request has three descriptors: two pipes, and where to write errors. A fourth one is a socket, and the bytes of the request are
+    a filter of system calls, if the process is to be watched (``watched``).
+    """
     number, text = arguments
     given = json.loads(text)
     adapter.warm(given["module"], given["name"], given["options"])
@@ -28,16 +34,16 @@ def main(arguments: Sequence[str]) -> None:
     with socket.socket(fileno=int(number)) as requests:
         requests.sendall(READY)
         while True:
-            data, descriptors, _, _ = socket.recv_fds(requests, 1, 3)
+            data, descriptors, _, _ = socket.recv_fds(requests, REQUEST, 4)
             if not data:
                 return
-            pid = _made(requests, descriptors)
+            pid = _made(requests, data, descriptors)
             for one in descriptors:
                 os.close(one)
             requests.sendall(PID.pack(pid))
 
 
-def _made(requests: socket.socket, descriptors: Sequence[int]) -> int:
+def _made(requests: socket.socket, data: bytes, descriptors: Sequence[int]) -> int:
     read, write = os.pipe()
     between = os.fork()
     if not between:
@@ -46,7 +52,7 @@ def _made(requests: socket.socket, descriptors: Sequence[int]) -> int:
             os.close(read)
             os.close(write)
             requests.close()
-            _serve(*descriptors)
+            _serve(data, *descriptors)
         os.write(write, PID.pack(pid))
         os._exit(0)
     os.close(write)
@@ -56,8 +62,10 @@ def _made(requests: socket.socket, descriptors: Sequence[int]) -> int:
     return int(pid)
 
 
-def _serve(incoming: int, outgoing: int, errors: int) -> None:
+def _serve(data: bytes, incoming: int, outgoing: int, errors: int, watcher: int | None = None) -> None:
     try:
+        if watcher is not None:
+            os.environ[watched.PLACE] = f"{watcher} {data.hex()}"
         os.setsid()
         os.dup2(errors, 1)
         os.dup2(errors, 2)

@@ -22,7 +22,7 @@ COUNTING = "0.4.5 and later"
 
 
 @l2_mutant(
-    "adapter-one-descriptor",
+    "l2-adapter-one-descriptor",
     kind="plugin",
     releases=FIRST,
     stands_for="one event descriptor for everything, as the native contract has it",
@@ -40,7 +40,7 @@ class OneDescriptor(ReferenceAdapter):
 
 
 @l2_mutant(
-    "adapter-signals-first",
+    "l2-adapter-signals-first",
     kind="plugin",
     releases=FIRST,
     stands_for="a callback that writes to the descriptor before it takes the lock of the results",
@@ -57,7 +57,7 @@ class SignalsFirst(ReferenceAdapter):
 
 
 @l2_mutant(
-    "adapter-signals-twice",
+    "l2-adapter-signals-twice",
     kind="plugin",
     releases=FIRST,
     stands_for="a pipe into which a byte is written by each of two layers",
@@ -79,7 +79,7 @@ class SignalsTwice(ReferenceAdapter):
 
 
 @l2_mutant(
-    "adapter-tells-stores-again",
+    "l2-adapter-tells-stores-again",
     kind="plugin",
     releases=FIRST,
     stands_for="a map of finished stores that is read and not taken",
@@ -95,7 +95,7 @@ class TellsStoresAgain(ReferenceAdapter):
 
 
 @l2_mutant(
-    "adapter-boolean-results",
+    "l2-adapter-boolean-results",
     kind="plugin",
     releases="0.4.6 and later",
     stands_for="an adapter written for 0.4.5, where a completed store gives a boolean",
@@ -109,7 +109,7 @@ class BooleanResults(ReferenceAdapter):
 
 
 @l2_mutant(
-    "adapter-keeps-results",
+    "l2-adapter-keeps-results",
     kind="plugin",
     releases=FIRST,
     stands_for="a query that reads the table of results where it should take from it: memory that grows with each lookup",
@@ -124,7 +124,7 @@ class KeepsResults(ReferenceAdapter):
 
 
 @l2_mutant(
-    "adapter-raises-before-completion",
+    "l2-adapter-raises-before-completion",
     kind="plugin",
     releases=FIRST,
     stands_for="a table of results that is read with square brackets",
@@ -139,7 +139,7 @@ class RaisesBeforeCompletion(ReferenceAdapter):
 
 
 @l2_mutant(
-    "adapter-short-bitmaps",
+    "l2-adapter-short-bitmaps",
     kind="plugin",
     releases=FIRST,
     stands_for="a bitmap made of the number of hits",
@@ -156,7 +156,7 @@ class ShortBitmaps(ReferenceAdapter):
 
 
 @l2_mutant(
-    "adapter-prefix-loads",
+    "l2-adapter-prefix-loads",
     kind="plugin",
     releases=FIRST,
     stands_for="a loop over a batch that ends with the first key that is missing",
@@ -173,7 +173,7 @@ class PrefixLoads(ReferenceAdapter):
 
 
 @l2_mutant(
-    "adapter-numbers-by-length",
+    "l2-adapter-numbers-by-length",
     kind="plugin",
     releases=FIRST,
     stands_for="ids taken from the number of tasks under way",
@@ -188,7 +188,7 @@ class NumbersByLength(ReferenceAdapter):
 
 
 @l2_mutant(
-    "adapter-one-store-a-signal",
+    "l2-adapter-one-store-a-signal",
     kind="plugin",
     releases=FIRST,
     stands_for="one result for each event, where events that come together are one",
@@ -211,7 +211,7 @@ class OneStoreASignal(ReferenceAdapter):
 
 
 @l2_mutant(
-    "adapter-submits-wait",
+    "l2-adapter-submits-wait",
     kind="plugin",
     releases=FIRST,
     stands_for="a client library without asynchronous calls, used in the submit",
@@ -227,7 +227,7 @@ class SubmitsWait(ReferenceAdapter):
 
 
 @l2_mutant(
-    "adapter-stores-afterwards",
+    "l2-adapter-stores-afterwards",
     kind="plugin",
     releases=FIRST,
     stands_for="write-behind: a store that is complete when it is queued",
@@ -255,7 +255,7 @@ class StoresAfterwards(ReferenceAdapter):
 
 
 @l2_mutant(
-    "adapter-scrambles-sources",
+    "l2-adapter-scrambles-sources",
     kind="plugin",
     releases=FIRST,
     stands_for="encryption or compression in place",
@@ -273,7 +273,7 @@ class ScramblesSources(ReferenceAdapter):
 
 
 @l2_mutant(
-    "adapter-loads-afterwards",
+    "l2-adapter-loads-afterwards",
     kind="plugin",
     releases=FIRST,
     stands_for="a load that is complete when the transfer is begun",
@@ -282,10 +282,14 @@ class ScramblesSources(ReferenceAdapter):
 class LoadsAfterwards(ReferenceAdapter):
     """Says that a load is complete before it has written the objects."""
 
+    def __init__(self, params: Mapping[str, Any], l1_memory_desc: object = None) -> None:
+        self._copies: dict[int, tuple[list[bytearray], list[Any]]] = {}
+        super().__init__(params, l1_memory_desc)
+
     def _keep(self, operation: Operation, number: int, result: Any) -> None:
-        if operation == "load":
-            time.sleep(2 * LATE)
         super()._keep(operation, number, result)
+        if operation == "load":
+            threading.Thread(target=self._copy, args=self._copies.pop(number), daemon=True).start()
 
     def submit_load_task(self, keys: list[Any], objects: list[Any]) -> int:
         """As the class says."""
@@ -293,17 +297,17 @@ class LoadsAfterwards(ReferenceAdapter):
         with self._lock:
             number = self._plugin.submit_batch_get([key_text(key) for key in keys], [memoryview(one) for one in copies])
             task = self._begun(number, Task("load", next(self._numbers), list(keys)))
-        threading.Thread(target=self._copy, args=(copies, objects), daemon=True).start()
+            self._copies[task] = (copies, objects)
         return task
 
     def _copy(self, copies: list[bytearray], objects: list[Any]) -> None:
-        time.sleep(3 * LATE)
+        time.sleep(2 * LATE)
         for copy, one in zip(copies, objects, strict=True):
             object_view(one).cast("B")[:] = copy
 
 
 @l2_mutant(
-    "adapter-any-size",
+    "l2-adapter-any-size",
     kind="plugin",
     releases=FIRST,
     stands_for="a read of as many bytes as the buffer has, from a file of any length",
@@ -326,7 +330,7 @@ class AnySize(ReferenceAdapter):
 
 
 @l2_mutant(
-    "adapter-old-lookup",
+    "l2-adapter-old-lookup",
     kind="plugin",
     releases="0.5.0 and later",
     stands_for="an adapter written for 0.4.7, whose lookups take the keys alone",
@@ -341,7 +345,7 @@ class OldLookup(ReferenceAdapter):
 
 
 @l2_mutant(
-    "adapter-strict-unlock",
+    "l2-adapter-strict-unlock",
     kind="plugin",
     releases=FIRST,
     stands_for="a table of locks that is read with square brackets",
@@ -359,7 +363,7 @@ class StrictUnlock(ReferenceAdapter):
 
 
 @l2_mutant(
-    "adapter-leaks-locks",
+    "l2-adapter-leaks-locks",
     kind="plugin",
     releases=EVICTING,
     stands_for="a set of keys in the unlock, where the same key was locked by two prompts",
@@ -374,7 +378,7 @@ class LeaksLocks(ReferenceAdapter):
 
 
 @l2_mutant(
-    "adapter-locks-nothing",
+    "l2-adapter-locks-nothing",
     kind="plugin",
     releases=EVICTING,
     stands_for="an unlock that does nothing, and a delete that asks nobody, as most adapters have it",
@@ -390,7 +394,7 @@ class LocksNothing(ReferenceAdapter):
 
 
 @l2_mutant(
-    "adapter-deletes-nothing",
+    "l2-adapter-deletes-nothing",
     kind="plugin",
     releases=EVICTING,
     stands_for="a delete that was left for later, as in lmcache's own fs adapter up to 0.5.2",
@@ -405,24 +409,25 @@ class DeletesNothing(ReferenceAdapter):
 
 
 @l2_mutant(
-    "adapter-delete-waits-for-locks",
+    "l2-adapter-delete-waits-for-locks",
     kind="plugin",
     releases=EVICTING,
     stands_for="a reader-writer lock for each object",
     found_by=("l2.adapter-eviction.deletes-of-locked-objects-end",),
 )
 class DeleteWaitsForLocks(ReferenceAdapter):
-    """Waits in a delete until nothing of it is locked."""
+    """Waits in a delete until nothing of it is locked, or until it is tired of that."""
 
     def delete(self, keys: list[Any]) -> None:
         """As the class says."""
-        while any(self._locks[key] for key in keys):
+        until = time.monotonic() + LONG
+        while any(self._locks[key] for key in keys) and time.monotonic() < until:
             time.sleep(LATE)
         super().delete(keys)
 
 
 @l2_mutant(
-    "adapter-tells-nobody",
+    "l2-adapter-tells-nobody",
     kind="plugin",
     releases=EVICTING,
     stands_for="an adapter without the calls that listeners live on, as lmcache's own fs adapter up to 0.5.2",
@@ -436,7 +441,7 @@ class TellsNobody(ReferenceAdapter):
 
 
 @l2_mutant(
-    "adapter-tells-of-all-deletes",
+    "l2-adapter-tells-of-all-deletes",
     kind="plugin",
     releases=EVICTING,
     stands_for="listeners that are told what was asked for, and not what was done",
@@ -450,7 +455,7 @@ class TellsOfAllDeletes(ReferenceAdapter):
 
 
 @l2_mutant(
-    "adapter-silent-loads",
+    "l2-adapter-silent-loads",
     kind="plugin",
     releases=EVICTING,
     stands_for="an adapter that knows of stores and deletes alone: the server evicts what is used most",
@@ -464,7 +469,7 @@ class SilentLoads(ReferenceAdapter):
 
 
 @l2_mutant(
-    "adapter-counts-twice",
+    "l2-adapter-counts-twice",
     kind="plugin",
     releases=COUNTING,
     stands_for="bytes that are added for each store, also where the object is there already",
@@ -481,7 +486,7 @@ class CountsTwice(ReferenceAdapter):
 
 
 @l2_mutant(
-    "adapter-without-health",
+    "l2-adapter-without-health",
     kind="plugin",
     releases=FIRST,
     stands_for="a state that has numbers only",
@@ -496,7 +501,7 @@ class WithoutHealth(ReferenceAdapter):
 
 
 @l2_mutant(
-    "adapter-slow-close",
+    "l2-adapter-slow-close",
     kind="plugin",
     releases=FIRST,
     stands_for="a close that waits for a backend that is away",
@@ -512,7 +517,7 @@ class SlowClose(ReferenceAdapter):
 
 
 @l2_mutant(
-    "adapter-writes-after-close",
+    "l2-adapter-writes-after-close",
     kind="plugin",
     releases=FIRST,
     stands_for="threads that are not waited for",
@@ -521,21 +526,29 @@ class SlowClose(ReferenceAdapter):
 class WritesAfterClose(ReferenceAdapter):
     """Writes to memory after it was closed."""
 
+    def __init__(self, params: Mapping[str, Any], l1_memory_desc: object = None) -> None:
+        self._over = threading.Event()
+        super().__init__(params, l1_memory_desc)
+
     def submit_load_task(self, keys: list[Any], objects: list[Any]) -> int:
         """As the class says."""
         threading.Thread(target=self._scribble, args=([object_view(one) for one in objects],), daemon=True).start()
         return super().submit_load_task(keys, objects)
 
+    def close(self) -> None:
+        """As the class says."""
+        super().close()
+        self._over.set()
+
     def _scribble(self, views: list[memoryview]) -> None:
-        while not self._closed:
-            time.sleep(LATE / 10)
+        self._over.wait()
         time.sleep(3 * LATE)
         for view in views:
             view.cast("B")[0] = 7
 
 
 @l2_mutant(
-    "adapter-leaks-descriptors",
+    "l2-adapter-leaks-descriptors",
     kind="plugin",
     releases=FIRST,
     stands_for="a close that forgets what it opened",
@@ -550,7 +563,7 @@ class LeaksDescriptors(ReferenceAdapter):
 
 
 @l2_mutant(
-    "adapter-closes-once",
+    "l2-adapter-closes-once",
     kind="plugin",
     releases=FIRST,
     stands_for="descriptors that are closed a second time",

@@ -19,7 +19,7 @@ LOST = {"load": Outcome.MISSED, "look": Outcome.ABSENT}
 
 
 @l2_mutant(
-    "one-miss-for-all",
+    "l2-one-miss-for-all",
     stands_for="A batch as one transfer, which fails when one object of it is missing.",
     found_by=("l2.semantics.partly-there", "l2.histories.any-order"),
 )
@@ -33,7 +33,7 @@ class OneMissForAll(ReferencePlugin):
 
 
 @l2_mutant(
-    "ends-at-the-first-miss",
+    "l2-ends-at-the-first-miss",
     stands_for="A count of what is there from the front, as engines want it, in place of an answer for each key.",
     found_by=("l2.semantics.partly-there", "l2.histories.any-order"),
 )
@@ -50,7 +50,7 @@ class EndsAtTheFirstMiss(ReferencePlugin):
 
 
 @l2_mutant(
-    "lookup-makes-an-entry",
+    "l2-lookup-makes-an-entry",
     stands_for="A lookup that locks, and makes the entry that it locks.",
     found_by=("l2.semantics.never-stored",),
 )
@@ -74,7 +74,7 @@ class MakesEntries(ReferencePlugin):
 
 
 @l2_mutant(
-    "lookup-knows-what-was-loaded",
+    "l2-lookup-knows-what-was-loaded",
     stands_for="An index that loads fill and stores do not.",
     found_by=("l2.semantics.visible-at-once", "l2.semantics.sizes", "l2.histories.any-order"),
 )
@@ -95,7 +95,7 @@ class KnowsWhatWasLoaded(ReferencePlugin):
 
 
 @l2_mutant(
-    "size-of-the-first",
+    "l2-size-of-the-first",
     stands_for="One length for a whole batch, because the chunks of one model are all of one size.",
     found_by=("l2.semantics.batch-of-sizes", "l2.concurrency.batches-of-threads"),
 )
@@ -110,7 +110,7 @@ class TakesTheFirstSize(ReferencePlugin):
 
 
 @l2_mutant(
-    "answers-in-order",
+    "l2-answers-in-order",
     stands_for="Answers that are matched to questions by their order, as on one connection, with several workers.",
     found_by=("l2.concurrency.batches-of-threads", "l2.native-threads.*"),
 )
@@ -134,9 +134,9 @@ class AnswersInOrder(ReferencePlugin):
 
 
 @l2_mutant(
-    "acknowledged-before-it-is-written",
+    "l2-acknowledged-before-it-is-written",
     stands_for="A write-behind cache that nobody reads from.",
-    found_by=("l2.semantics.visible-at-once", "l2.durability.*", "l2.histories.any-order"),
+    found_by=("l2.semantics.visible-at-once", "l2.histories.any-order"),
 )
 class AcknowledgesEarly(ReferencePlugin):
     """Completes a store when it has copied the bytes, and writes them a little later."""
@@ -154,7 +154,7 @@ class AcknowledgesEarly(ReferencePlugin):
 
 
 @l2_mutant(
-    "loads-behind-stores",
+    "l2-loads-behind-stores",
     stands_for="One queue for everything.",
     found_by=("l2.concurrency.loads-before-stores",),
 )
@@ -167,7 +167,7 @@ class OneQueue(ReferencePlugin):
 
 
 @l2_mutant(
-    "delete-stops-at-a-stranger",
+    "l2-delete-stops-at-a-stranger",
     stands_for="A loop over keys that ends with the first error.",
     found_by=("l2.deleting.absent",),
 )
@@ -180,3 +180,22 @@ class StopsAtAStranger(ReferencePlugin):
         there = list(itertools.takewhile(lambda key: self._keeper.look(key, batch.until) is Outcome.FOUND, batch.keys))
         outcomes = super()._outcomes(replace(batch, keys=there))
         return [*outcomes, *[Outcome.NOT_DELETED] * (len(batch.keys) - len(outcomes))]
+
+
+@l2_mutant(
+    "l2-refused-and-called-stored",
+    stands_for="A cache that drops what it has no room for, and thinks that this is nobody's business.",
+    found_by=("l2.backend.backlog",),
+)
+class CallsRefusedStored(ReferencePlugin):
+    """Says that a store succeeded that it refused because too much was waiting."""
+
+    def submit_batch_set(self, keys: Sequence[str], buffers: Sequence[memoryview]) -> int:
+        """With the defect."""
+        batch = self._batch("store", keys, buffers)
+        if self._backlog.admit(len(batch.keys), batch.size):
+            return self._put(batch, urgent=False)
+        self._statistics.count(Outcome.REJECTED, len(batch.keys))
+        batch.end_lease()
+        self._completions.add(batch.number, ok=True)
+        return batch.number

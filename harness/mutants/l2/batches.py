@@ -16,8 +16,8 @@ MOST = 256
 
 
 @l2_mutant(
-    "batches-of-256",
-    stands_for="a field of one byte, or a limit of the storage's interface that nobody divides batches by",
+    "l2-batches-of-256",
+    stands_for="A field of one byte, or a limit of the storage's interface that nobody divides batches by.",
     found_by=("l2.native-batches.thousand-keys",),
 )
 class BatchesOf256(ReferencePlugin):
@@ -31,8 +31,8 @@ class BatchesOf256(ReferencePlugin):
 
 
 @l2_mutant(
-    "nothing-never-completes",
-    stands_for="a batch that completes with its last object, of which an empty one has none",
+    "l2-nothing-never-completes",
+    stands_for="A batch that completes with its last object, of which an empty one has none.",
     found_by=("l2.native-batches.no-keys",),
 )
 class NothingNeverCompletes(ReferencePlugin):
@@ -44,8 +44,8 @@ class NothingNeverCompletes(ReferencePlugin):
 
 
 @l2_mutant(
-    "keys-in-a-set",
-    stands_for="a dictionary of what a batch asks for, in which a key is there once",
+    "l2-keys-in-a-set",
+    stands_for="A dictionary of what a batch asks for, in which a key is there once.",
     found_by=("l2.native-batches.key-twice",),
 )
 class KeysInASet(ReferencePlugin):
@@ -67,8 +67,8 @@ def _by_another_name(name: Any) -> type[ReferencePlugin]:
 
 
 @l2_mutant(
-    "slashes-replaced",
-    stands_for="names of files made of keys by replacing what a file system does not like",
+    "l2-slashes-replaced",
+    stands_for="Names of files made of keys by replacing what a file system does not like.",
     found_by=("l2.native-batches.different-keys",),
 )
 class SlashesReplaced(_by_another_name(lambda key: key.replace("/", "_"))):  # type: ignore[misc]  # made above
@@ -76,8 +76,8 @@ class SlashesReplaced(_by_another_name(lambda key: key.replace("/", "_"))):  # t
 
 
 @l2_mutant(
-    "case-folded",
-    stands_for="a file system, or a column of a database, that does not tell large letters from small ones",
+    "l2-case-folded",
+    stands_for="A file system, or a column of a database, that does not tell large letters from small ones.",
     found_by=("l2.native-batches.different-keys",),
 )
 class CaseFolded(_by_another_name(str.lower)):  # type: ignore[misc]  # made above
@@ -85,8 +85,8 @@ class CaseFolded(_by_another_name(str.lower)):  # type: ignore[misc]  # made abo
 
 
 @l2_mutant(
-    "keys-cut",
-    stands_for="a field of limited length for keys",
+    "l2-keys-cut",
+    stands_for="A field of limited length for keys.",
     found_by=("l2.native-batches.different-keys",),
 )
 class KeysCut(_by_another_name(lambda key: key[:255])):  # type: ignore[misc]  # made above
@@ -94,8 +94,8 @@ class KeysCut(_by_another_name(lambda key: key[:255])):  # type: ignore[misc]  #
 
 
 @l2_mutant(
-    "salts-dropped",
-    stands_for="keys that are taken apart as they were before there were salts",
+    "l2-salts-dropped",
+    stands_for="Keys that are taken apart as they were before there were salts.",
     found_by=("l2.native-batches.different-keys",),
 )
 class SaltsDropped(_by_another_name(lambda key: "@".join(key.split("@")[:4]))):  # type: ignore[misc]  # made above
@@ -103,8 +103,8 @@ class SaltsDropped(_by_another_name(lambda key: "@".join(key.split("@")[:4]))): 
 
 
 @l2_mutant(
-    "keys-as-file-names",
-    stands_for="one file for each object, named by its key",
+    "l2-keys-as-file-names",
+    stands_for="One file for each object, named by its key.",
     found_by=("l2.native-batches.any-model", "l2.native-batches.any-salt"),
 )
 class KeysAsFileNames(ReferencePlugin):
@@ -115,8 +115,8 @@ class KeysAsFileNames(ReferencePlugin):
 
 
 @l2_mutant(
-    "keys-as-paths",
-    stands_for="a folder for each model, by the name that the model has",
+    "l2-keys-as-paths",
+    stands_for="A folder for each model, by the name that the model has.",
     found_by=("l2.native-batches.stays-in-its-folder",),
 )
 class KeysAsPaths(ReferencePlugin):

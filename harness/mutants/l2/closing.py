@@ -23,8 +23,8 @@ AWAY = 0.02
 
 
 @l2_mutant(
-    "bound-to-a-thread",
-    stands_for="a database connection that may be used only in the thread that opened it",
+    "l2-bound-to-a-thread",
+    stands_for="A database connection that may be used only in the thread that opened it.",
     found_by=("l2.native-threads.threads-of-the-server",),
 )
 class BoundToAThread(ReferencePlugin):
@@ -42,8 +42,8 @@ class BoundToAThread(ReferencePlugin):
 
 
 @l2_mutant(
-    "slow-to-close",
-    stands_for="a close that waits for what is under way in a storage that is away",
+    "l2-slow-to-close",
+    stands_for="A close that waits for what is under way in a storage that is away.",
     found_by=("l2.native-close.close-idle",),
 )
 class SlowToClose(ReferencePlugin):
@@ -56,8 +56,8 @@ class SlowToClose(ReferencePlugin):
 
 
 @l2_mutant(
-    "close-while-busy-raises",
-    stands_for="an assertion that everything is done, in close",
+    "l2-close-while-busy-raises",
+    stands_for="An assertion that everything is done, in close.",
     found_by=("l2.native-close.close-under-way",),
 )
 class CloseWhileBusyRaises(ReferencePlugin):
@@ -80,8 +80,8 @@ class _Slow(Bare):
 
 
 @l2_mutant(
-    "reads-after-close",
-    stands_for="threads that are daemons, and that close leaves to themselves",
+    "l2-reads-after-close",
+    stands_for="Threads that are daemons, and that close leaves to themselves.",
     found_by=("l2.native-close.nothing-read-after-close",),
 )
 class ReadsAfterClose(ReferencePlugin):
@@ -95,8 +95,8 @@ class ReadsAfterClose(ReferencePlugin):
 
 
 @l2_mutant(
-    "writes-after-close",
-    stands_for="a read that was handed to the system, and that nobody takes back",
+    "l2-writes-after-close",
+    stands_for="A read that was handed to the system, and that nobody takes back.",
     found_by=("l2.native-close.nothing-written-after-close",),
 )
 class WritesAfterClose(ReferencePlugin):
@@ -111,8 +111,8 @@ class WritesAfterClose(ReferencePlugin):
 
 
 @l2_mutant(
-    "threads-left",
-    stands_for="a pool of threads that nobody shuts down",
+    "l2-threads-left",
+    stands_for="A pool of threads that nobody shuts down.",
     found_by=("l2.native-close.nothing-left",),
 )
 class ThreadsLeft(ReferencePlugin):
@@ -124,8 +124,8 @@ class ThreadsLeft(ReferencePlugin):
 
 
 @l2_mutant(
-    "descriptors-left",
-    stands_for="an eventfd that is closed with the process",
+    "l2-descriptors-left",
+    stands_for="An eventfd that is closed with the process.",
     found_by=("l2.native-close.nothing-left",),
 )
 class DescriptorsLeft(ReferencePlugin):
@@ -137,8 +137,8 @@ class DescriptorsLeft(ReferencePlugin):
 
 
 @l2_mutant(
-    "closes-once",
-    stands_for="a close that closes descriptors it has no more",
+    "l2-closes-once",
+    stands_for="A close that closes descriptors it has no more.",
     found_by=("l2.native-close.closed-twice",),
 )
 class ClosesOnce(ReferencePlugin):
@@ -152,8 +152,8 @@ class ClosesOnce(ReferencePlugin):
 
 
 @l2_mutant(
-    "one-list-for-all",
-    stands_for="state in the class, or in its module, that should be in the instance",
+    "l2-one-list-for-all",
+    stands_for="State in the class, or in its module, that should be in the instance.",
     found_by=("l2.native-close.two-instances",),
 )
 class OneListForAll(ReferencePlugin):

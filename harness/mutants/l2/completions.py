@@ -18,8 +18,8 @@ SLOTS = 16
 
 
 @l2_mutant(
-    "numbers-by-kind",
-    stands_for="a table of operations for each kind, with numbers of its own",
+    "l2-numbers-by-kind",
+    stands_for="A table of operations for each kind, with numbers of its own.",
     found_by=("l2.native-completions.numbers-under-way",),
 )
 class NumbersByKind(ReferencePlugin):
@@ -39,8 +39,8 @@ class _OfThread(threading.local):
 
 
 @l2_mutant(
-    "numbers-by-thread",
-    stands_for="a counter in storage of the thread, because a lock was to be avoided",
+    "l2-numbers-by-thread",
+    stands_for="A counter in storage of the thread, because a lock was to be avoided.",
     found_by=("l2.native-completions.numbers-of-threads",),
 )
 class NumbersByThread(ReferencePlugin):
@@ -55,8 +55,8 @@ class NumbersByThread(ReferencePlugin):
 
 
 @l2_mutant(
-    "numbers-again",
-    stands_for="the place in a table of operations as their number, given out again once it is free",
+    "l2-numbers-again",
+    stands_for="The place in a table of operations as their number, given out again once it is free.",
     found_by=("l2.native-completions.numbers-for-life",),
 )
 class NumbersAgain(ReferencePlugin):
@@ -80,8 +80,8 @@ class NumbersAgain(ReferencePlugin):
 
 
 @l2_mutant(
-    "completes-twice",
-    stands_for="a load that completes when its bytes are there, and again when its connection is given back",
+    "l2-completes-twice",
+    stands_for="A load that completes when its bytes are there, and again when its connection is given back.",
     found_by=("l2.native-completions.each-completes-once",),
 )
 class CompletesTwice(ReferencePlugin):
@@ -94,8 +94,8 @@ class CompletesTwice(ReferencePlugin):
 
 
 @l2_mutant(
-    "misses-never-complete",
-    stands_for="an exception about an object that is not there, which ends what would have completed the batch",
+    "l2-misses-never-complete",
+    stands_for="An exception about an object that is not there, which ends what would have completed the batch.",
     found_by=("l2.native-completions.each-completes-once",),
 )
 class MissesNeverComplete(ReferencePlugin):
@@ -108,8 +108,8 @@ class MissesNeverComplete(ReferencePlugin):
 
 
 @l2_mutant(
-    "three-parts",
-    stands_for="a completion without the error text, which nobody reads anyway",
+    "l2-three-parts",
+    stands_for="A completion without the error text, which nobody reads anyway.",
     found_by=("l2.native-completions.readable-completions",),
 )
 class ThreeParts(ReferencePlugin):
@@ -121,8 +121,8 @@ class ThreeParts(ReferencePlugin):
 
 
 @l2_mutant(
-    "lists-of-numbers",
-    stands_for="completions as they come out of JSON or msgpack: lists, with 0 and 1 for booleans",
+    "l2-lists-of-numbers",
+    stands_for="Completions as they come out of JSON or msgpack: lists, with 0 and 1 for booleans.",
     found_by=("l2.native-completions.types-of-completions",),
 )
 class ListsOfNumbers(ReferencePlugin):
@@ -142,8 +142,8 @@ class _ShortResults(Completions):
 
 
 @l2_mutant(
-    "lookup-of-a-prefix",
-    stands_for="a lookup that ends at the first object that is missing, as lookups of a prefix do elsewhere in LMCache",
+    "l2-lookup-of-a-prefix",
+    stands_for="A lookup that ends at the first object that is missing, as lookups of a prefix do elsewhere in LMCache.",
     found_by=("l2.native-completions.results-of-lookups",),
 )
 class LookupOfAPrefix(ReferencePlugin):
@@ -154,8 +154,8 @@ class LookupOfAPrefix(ReferencePlugin):
 
 
 @l2_mutant(
-    "load-without-results",
-    stands_for="a load that reports whether it ran, not what it found",
+    "l2-load-without-results",
+    stands_for="A load that reports whether it ran, not what it found.",
     found_by=("l2.native-completions.results-of-loads",),
 )
 class LoadWithoutResults(ReferencePlugin):
@@ -170,8 +170,8 @@ class LoadWithoutResults(ReferencePlugin):
 
 
 @l2_mutant(
-    "delete-without-results",
-    stands_for="a delete that is sent and forgotten",
+    "l2-delete-without-results",
+    stands_for="A delete that is sent and forgotten.",
     found_by=("l2.native-completions.results-of-deletes",),
 )
 class DeleteWithoutResults(ReferencePlugin):

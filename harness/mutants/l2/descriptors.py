@@ -19,8 +19,8 @@ BLINK = 0.005
 
 
 @l2_mutant(
-    "no-lookup-method",
-    stands_for="a plugin that was written by an example of a cache with get and set alone",
+    "l2-no-lookup-method",
+    stands_for="A plugin that was written by an example of a cache with get and set alone.",
     found_by=("l2.native-descriptor.methods",),
 )
 class NoLookupMethod(ReferencePlugin):
@@ -30,8 +30,8 @@ class NoLookupMethod(ReferencePlugin):
 
 
 @l2_mutant(
-    "another-descriptor",
-    stands_for="event_fd that opens what it gives, so that nobody else can close it",
+    "l2-another-descriptor",
+    stands_for="Event_fd that opens what it gives, so that nobody else can close it.",
     found_by=("l2.native-descriptor.one-descriptor",),
 )
 class AnotherDescriptor(ReferencePlugin):
@@ -49,8 +49,8 @@ class _ReadyAtFirst(Completions):
 
 
 @l2_mutant(
-    "ready-at-first",
-    stands_for="an eventfd that is made with the value 1, or the writing end of a pipe in place of the reading one",
+    "l2-ready-at-first",
+    stands_for="An eventfd that is made with the value 1, or the writing end of a pipe in place of the reading one.",
     found_by=("l2.native-descriptor.quiet-while-idle",),
 )
 class ReadyAtFirst(ReferencePlugin):
@@ -77,8 +77,8 @@ class _Blinking(Completions):
 
 
 @l2_mutant(
-    "signal-taken-back",
-    stands_for="a signal for an edge-triggered poll: whoever looks a little later sees nothing",
+    "l2-signal-taken-back",
+    stands_for="A signal for an edge-triggered poll: whoever looks a little later sees nothing.",
     found_by=("l2.native-descriptor.readable-until-drained", "l2.native-descriptor.wakes-every-time"),
 )
 class SignalTakenBack(ReferencePlugin):
@@ -105,8 +105,8 @@ class _LosesSignals(Completions):
 
 
 @l2_mutant(
-    "signal-lost",
-    stands_for="a drain that takes the list, and clears the signal when it no longer holds the lock",
+    "l2-signal-lost",
+    stands_for="A drain that takes the list, and clears the signal when it no longer holds the lock.",
     found_by=("l2.native-descriptor.wakes-in-a-storm",),
 )
 class SignalLost(ReferencePlugin):
@@ -124,8 +124,8 @@ class _NeverSilent(Completions):
 
 
 @l2_mutant(
-    "never-silent",
-    stands_for="a drain that leaves it to the server to read from the descriptor",
+    "l2-never-silent",
+    stands_for="A drain that leaves it to the server to read from the descriptor.",
     found_by=("l2.native-descriptor.silent-once-drained",),
 )
 class NeverSilent(ReferencePlugin):
@@ -161,8 +161,8 @@ class _OneSignalEach(Completions):
 
 
 @l2_mutant(
-    "a-byte-for-each",
-    stands_for="a pipe with a byte for each completion, of which a drain of many reads one",
+    "l2-a-byte-for-each",
+    stands_for="A pipe with a byte for each completion, of which a drain of many reads one.",
     found_by=("l2.native-descriptor.silent-once-drained",),
 )
 class AByteForEach(ReferencePlugin):
@@ -189,8 +189,8 @@ class _Waiting(Completions):
 
 
 @l2_mutant(
-    "waiting-drain",
-    stands_for="a drain that takes from a queue with get() in place of get_nowait()",
+    "l2-waiting-drain",
+    stands_for="A drain that takes from a queue with get() in place of get_nowait().",
     found_by=("l2.native-descriptor.drain-of-nothing",),
 )
 class WaitingDrain(ReferencePlugin):
@@ -201,8 +201,8 @@ class WaitingDrain(ReferencePlugin):
 
 
 @l2_mutant(
-    "drain-behind-store",
-    stands_for="one lock for everything, which a store holds for as long as it writes",
+    "l2-drain-behind-store",
+    stands_for="One lock for everything, which a store holds for as long as it writes.",
     found_by=("l2.native-descriptor.drain-while-storing",),
 )
 class DrainBehindStore(ReferencePlugin):

@@ -25,7 +25,7 @@ INDEX: Final = "index.json"
 
 @l2_mutant(
     "l2-acknowledged-before-written",
-    stands_for="Writing behind: objects are gathered in memory, which makes stores fast, and written when there are enough of them.",
+    stands_for="Writing behind: objects are gathered in memory, which makes stores fast, and written later.",
     found_by=("l2.durability.kill-between-operations", "l2.durability.random-kills"),
 )
 class WritesBehind(OverFolder):
@@ -43,6 +43,7 @@ class WritesBehind(OverFolder):
             self._writer_thread.start()
 
         def store(self, key: str, source: Leased, _until: float = 0.0) -> Outcome:
+            """Store an object, with the defect."""
             if self._usable(key, source.size):
                 return Outcome.DEDUPLICATED
             with self._guard:
@@ -63,12 +64,14 @@ class WritesBehind(OverFolder):
             return (held is not None and size in {None, len(held[0])}) or super()._usable(key, size)
 
         def delete(self, key: str, _until: float = 0.0) -> Outcome:
+            """Delete an object, with the defect."""
             with self._guard:
                 held = self._gathered.pop(key, None)
             outcome = super().delete(key)
             return Outcome.DELETED if held is not None else outcome
 
         def close(self) -> None:
+            """Leave the folder, with the defect."""
             self._ended.set()
             self._writer_thread.join()
             super().close()
@@ -82,14 +85,15 @@ class WritesBehind(OverFolder):
             with self._guard:
                 due = [(key, data) for key, (data, when) in self._gathered.items() if when <= now]
             for key, data in due:
-                super().store(key, leased(Lease(), [memoryview(data)])[0])
+                with self._locks.of(key):
+                    self._write(key, leased(Lease(), [memoryview(data)])[0])
                 with self._guard:
                     self._gathered.pop(key, None)
 
 
 @l2_mutant(
     "l2-promises-without-sync",
-    stands_for="A plugin that says that its objects survive a loss of power, and whose last sync was taken out because it was slow.",
+    stands_for="A promise to survive a loss of power, and a sync that was taken out because it was slow.",
     found_by=("l2.durability.power-loss-costs-nothing",),
 )
 class PromisesWithoutSync(OverFolder):
@@ -151,6 +155,7 @@ class CleansUpAtClose(OverFolder):
         """Leaves nothing."""
 
         def close(self) -> None:
+            """Leave the folder, with the defect."""
             super().close()
             shutil.rmtree(self._root / OBJECTS, ignore_errors=True)
 
@@ -173,6 +178,7 @@ class StumblesOverLeftovers(OverFolder):
                 pass
 
         def close(self) -> None:
+            """Leave the folder, with the defect."""
             self._mark.unlink()
             super().close()
 
@@ -201,7 +207,7 @@ class LeftoversBlockTheKey(OverFolder):
 @l2_mutant(
     "l2-index-in-place",
     stands_for="One file with the names of all objects, written anew with each change.",
-    found_by=("l2.durability.kill-in-a-store*", "l2.durability.kill-in-a-delete"),
+    found_by=("l2.durability.kill-in-a-store[*-within-a-write]", "l2.durability.kill-in-a-delete"),
 )
 class KeepsAnIndexInPlace(OverFolder):
     """Finds its objects by an index that it cuts to nothing before it writes it again."""
@@ -222,6 +228,7 @@ class KeepsAnIndexInPlace(OverFolder):
             return outcome
 
         def delete(self, key: str, _until: float = 0.0) -> Outcome:
+            """Delete an object, with the defect."""
             outcome = super().delete(key)
             self._note(key, there=False)
             return outcome
@@ -270,5 +277,6 @@ class SecondStoreReplaces(OverFolder):
         """Makes room first."""
 
         def store(self, key: str, source: Leased, _until: float = 0.0) -> Outcome:
+            """Store an object, with the defect."""
             self._take_away(place_of(self._root, key))
             return super().store(key, source)

@@ -17,7 +17,7 @@ LARGEST: Final = 32 * 2**20
 
 
 @l2_mutant(
-    "whole-blocks-only",
+    "l2-whole-blocks-only",
     stands_for="Transfers past the page cache, which take whole blocks, and a tail that nobody copies.",
     found_by=("l2.semantics.sizes", "l2.semantics.batch-of-sizes", "l2.histories.any-order"),
 )
@@ -34,7 +34,7 @@ class LosesTheTail(OverFolder):
 
 
 @l2_mutant(
-    "at-most-32-mib",
+    "l2-at-most-32-mib",
     stands_for="A limit of a wire or a queue beyond which a transfer is cut without a word.",
     found_by=("l2.semantics.large", "l2.native-submits.large-object"),
 )
@@ -50,7 +50,7 @@ class CutsLargeObjects(OverFolder):
 
 
 @l2_mutant(
-    "written-every-time",
+    "l2-written-every-time",
     stands_for="A store that does not look first.",
     found_by=("l2.overwriting.not-written-twice",),
 )
@@ -68,7 +68,7 @@ class WritesEveryTime(OverFolder):
 
 
 @l2_mutant(
-    "fails-where-something-is",
+    "l2-fails-where-something-is",
     stands_for="Files that are made exclusively, and an error where one is there that nobody meant.",
     found_by=("l2.overwriting.again",),
 )
@@ -104,9 +104,9 @@ class _InPlace(ObjectFolder):
 
 
 @l2_mutant(
-    "overwrites-in-place",
+    "l2-overwrites-in-place",
     stands_for="Files that are opened for writing under their final names.",
-    found_by=("l2.overwriting.*", "l2.durability.*"),
+    found_by=("l2.durability.kill-in-a-second-store", "l2.overwriting.not-written-twice"),
 )
 class OverwritesInPlace(OverFolder):
     """Writes the fragments of an object over those that are there, and then the manifest."""
@@ -115,7 +115,7 @@ class OverwritesInPlace(OverFolder):
 
 
 @l2_mutant(
-    "fragments-kept-one-by-one",
+    "l2-fragments-kept-one-by-one",
     stands_for="Fragments that are taken for written because a file of that name is there.",
     found_by=("l2.overwriting.other-bytes", "l2.overwriting.at-once"),
 )
@@ -131,7 +131,7 @@ class KeepsFragments(OverFolder):
 
 
 @l2_mutant(
-    "shorter-over-longer",
+    "l2-shorter-over-longer",
     stands_for="Files that are opened without being cut.",
     found_by=("l2.overwriting.other-size",),
 )
@@ -161,7 +161,7 @@ class WritesShorterOverLonger(OverFolder):
 
 
 @l2_mutant(
-    "index-read-once",
+    "l2-index-read-once",
     stands_for="An index of the folder in memory, which is read when the plugin is opened.",
     found_by=("l2.semantics.other-instance",),
 )
@@ -186,7 +186,7 @@ class ReadsTheIndexOnce(OverFolder):
 
 
 @l2_mutant(
-    "delete-leaves-the-manifest",
+    "l2-delete-leaves-the-manifest",
     stands_for="A delete that frees the space and forgets the entry.",
     found_by=("l2.deleting.gone",),
 )
@@ -209,7 +209,7 @@ class LeavesTheManifest(OverFolder):
 
 
 @l2_mutant(
-    "delete-in-memory",
+    "l2-delete-in-memory",
     stands_for="Deletes that are collected and done later, or never when the server stops before.",
     found_by=("l2.deleting.gone-for-good",),
 )
@@ -242,7 +242,7 @@ class DeletesInMemory(OverFolder):
 
 
 @l2_mutant(
-    "deleted-for-ever",
+    "l2-deleted-for-ever",
     stands_for="Tombstones that nobody clears when the key comes back.",
     found_by=("l2.deleting.stored-again", "l2.histories.any-order"),
 )
@@ -267,9 +267,9 @@ class RemembersDeletes(OverFolder):
 
 
 @l2_mutant(
-    "checksum-unchecked",
+    "l2-checksum-unchecked",
     stands_for="Checksums that are written and never read.",
-    found_by=("l2.integrity.*",),
+    found_by=("l2.integrity.damaged-while-open",),
 )
 class ChecksNoChecksum(OverFolder):
     """Trusts fragments of the right length."""
@@ -282,9 +282,9 @@ class ChecksNoChecksum(OverFolder):
 
 
 @l2_mutant(
-    "length-unchecked",
+    "l2-length-unchecked",
     stands_for="Reads into memory of the right size, of which a short file fills a part.",
-    found_by=("l2.integrity.*",),
+    found_by=("l2.integrity.damaged-while-open",),
 )
 class ChecksNoLength(OverFolder):
     """Brings zeros for what a fragment lacks."""
@@ -304,9 +304,9 @@ class ChecksNoLength(OverFolder):
 
 
 @l2_mutant(
-    "shown-before-it-is-whole",
+    "l2-shown-before-it-is-whole",
     stands_for="A file of its full length that is filled afterwards, and readers that look at lengths.",
-    found_by=("l2.durability.*", "l2.crash.*", "l2.overwriting.at-once"),
+    found_by=("l2.durability.kill-in-a-store", "l2.overwriting.at-once"),
 )
 class ManifestFirst(OverFolder):
     """Writes the manifest first, then the fragments, whose space is reserved before; readers look at lengths."""
@@ -333,9 +333,9 @@ class ManifestFirst(OverFolder):
 
 
 @l2_mutant(
-    "damage-never-healed",
+    "l2-damage-never-healed",
     stands_for="A miss for what is damaged, and a store that asks the manifest whether there is anything to do.",
-    found_by=("l2.integrity.*",),
+    found_by=("l2.integrity.damaged-while-open",),
 )
 class NeverHeals(OverFolder):
     """Leaves a damaged object where it is, and takes the next store of it for done."""
@@ -348,9 +348,9 @@ class NeverHeals(OverFolder):
 
 
 @l2_mutant(
-    "leftovers-stay",
+    "l2-leftovers-stay",
     stands_for="Temporary files that only those remove who made them.",
-    found_by=("l2.durability.*", "l2.crash.*"),
+    found_by=("l2.durability.leftovers",),
 )
 class LeavesLeftovers(OverFolder):
     """Never removes what killed processes left."""

@@ -10,7 +10,7 @@ from harness.mutants.marks import l2_mutant
 
 
 @l2_mutant(
-    "group-ignored",
+    "l2-group-ignored",
     stands_for="A plugin that knows the keys of 0.4.6, in which no group stood.",
     releases="0.4.7 and later",
     found_by=("l2.identity.keys[*-group]",),
@@ -24,7 +24,7 @@ class IgnoresTheGroup(NamedOtherwise):
 
 
 @l2_mutant(
-    "rank-in-a-byte",
+    "l2-rank-in-a-byte",
     stands_for="A binary key with too small a field for the rank.",
     found_by=("l2.identity.keys[*-kv_rank]",),
 )
@@ -37,7 +37,7 @@ class KeepsAByteOfTheRank(NamedOtherwise):
 
 
 @l2_mutant(
-    "hash-cut-to-64-bits",
+    "l2-hash-cut-to-64-bits",
     stands_for="A table whose keys are 64-bit integers.",
     found_by=("l2.identity.keys[*-hash]",),
 )
@@ -50,7 +50,7 @@ class CutsTheHash(NamedOtherwise):
 
 
 @l2_mutant(
-    "model-by-its-last-part",
+    "l2-model-by-its-last-part",
     stands_for="A folder for each model, named by the last part of its path.",
     found_by=("l2.identity.keys[*-model]", "l2.identity.keys[*-paths]"),
 )
@@ -63,7 +63,7 @@ class TakesTheLastPartOfTheModel(NamedOtherwise):
 
 
 @l2_mutant(
-    "letters-composed",
+    "l2-letters-composed",
     stands_for="A file system or a client library that brings names into one form of Unicode.",
     found_by=("l2.identity.keys[*-scripts]",),
 )
@@ -76,7 +76,7 @@ class ComposesLetters(NamedOtherwise):
 
 
 @l2_mutant(
-    "parts-run-together",
+    "l2-parts-run-together",
     stands_for="A name made of the parts of a key with nothing between them.",
     releases="0.4.7 and later",
     found_by=("l2.identity.keys[*-moved]",),

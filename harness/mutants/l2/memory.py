@@ -49,8 +49,8 @@ def _copy(view: memoryview, data: bytes) -> None:
 
 
 @l2_mutant(
-    "assigns-slices",
-    stands_for="a plugin that was tried with views of a bytearray",
+    "l2-assigns-slices",
+    stands_for="A plugin that was tried with views of a bytearray.",
     found_by=("l2.native-buffers.memory-of-the-server",),
 )
 class AssignsSlices(ReferencePlugin):
@@ -67,8 +67,8 @@ class AssignsSlices(ReferencePlugin):
 
 
 @l2_mutant(
-    "reads-late",
-    stands_for="a store that completes when it is queued",
+    "l2-reads-late",
+    stands_for="A store that completes when it is queued.",
     found_by=("l2.native-buffers.source-of-a-store-afterwards",),
 )
 class ReadsLate(ReferencePlugin):
@@ -86,8 +86,8 @@ class ReadsLate(ReferencePlugin):
 
 
 @l2_mutant(
-    "scrambles-its-source",
-    stands_for="encryption, compression or a change of byte order in place",
+    "l2-scrambles-its-source",
+    stands_for="Encryption, compression or a change of byte order in place.",
     found_by=("l2.native-buffers.source-of-a-store-unchanged",),
 )
 class ScramblesItsSource(ReferencePlugin):
@@ -106,8 +106,8 @@ class _Reversed(Bare):
 
 
 @l2_mutant(
-    "writes-late",
-    stands_for="a load that completes when the bytes have arrived somewhere else, and copies them then",
+    "l2-writes-late",
+    stands_for="A load that completes when the bytes have arrived somewhere else, and copies them then.",
     found_by=("l2.native-buffers.target-of-a-load-afterwards", "l2.native-close.nothing-written-after-close"),
 )
 class WritesLate(ReferencePlugin):
@@ -134,8 +134,8 @@ class _Held(Bare):
 
 
 @l2_mutant(
-    "writes-whole-blocks",
-    stands_for="direct access to a disk, whose blocks are larger than what is left of an object",
+    "l2-writes-whole-blocks",
+    stands_for="Direct access to a disk, whose blocks are larger than what is left of an object.",
     found_by=("l2.native-buffers.target-of-a-load-afterwards",),
 )
 class WritesWholeBlocks(ReferencePlugin):
@@ -156,8 +156,8 @@ class _AnySize(Bare):
 
 
 @l2_mutant(
-    "loads-what-fits",
-    stands_for="a read of as many bytes as there is memory, whose count nobody compares",
+    "l2-loads-what-fits",
+    stands_for="A read of as many bytes as there is memory, whose count nobody compares.",
     found_by=("l2.native-buffers.memory-of-another-size", "l2.native-buffers.one-of-another-size"),
 )
 class LoadsWhatFits(ReferencePlugin):

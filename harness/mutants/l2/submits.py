@@ -18,8 +18,8 @@ PAUSE = 0.6
 
 
 @l2_mutant(
-    "works-in-the-submit",
-    stands_for="a synchronous client of a storage behind the asynchronous interface",
+    "l2-works-in-the-submit",
+    stands_for="A synchronous client of a storage behind the asynchronous interface.",
     found_by=("l2.native-submits.returns-at-once", "l2.native-submits.large-object"),
 )
 class WorksInTheSubmit(ReferencePlugin):
@@ -32,8 +32,8 @@ class WorksInTheSubmit(ReferencePlugin):
 
 
 @l2_mutant(
-    "short-queue",
-    stands_for="a queue of limited length whose put waits for a place",
+    "l2-short-queue",
+    stands_for="A queue of limited length whose put waits for a place.",
     found_by=("l2.native-submits.with-a-backlog",),
 )
 class ShortQueue(ReferencePlugin):
@@ -57,8 +57,8 @@ class ShortQueue(ReferencePlugin):
 
 
 @l2_mutant(
-    "keeps-the-interpreter",
-    stands_for="an extension that waits for its storage without giving the interpreter's lock back",
+    "l2-keeps-the-interpreter",
+    stands_for="An extension that waits for its storage without giving the interpreter's lock back.",
     found_by=("l2.native-submits.interpreter-stays-free",),
 )
 class KeepsTheInterpreter(ReferencePlugin):

@@ -74,4 +74,16 @@ def test_a_mutant_that_is_none_is_told():
 def test_a_backend_is_a_class():
     assert parse_backend("my.package:Store").class_name == "Store"
     with pytest.raises(UsageError, match="names no class of a backend"):
-        parse_backend("redis")
+        parse_backend("my-redis")
+
+
+def test_the_reference_has_both_kinds():
+    spec = parse_plugin("reference", "plugin")
+    assert (spec.kind, spec.class_name, spec.real) == ("plugin", "ReferenceAdapter", True)
+
+
+def test_what_lmcache_ships_needs_no_parameters():
+    assert parse_plugin("lmcache:fs").params_for(Path("/x")) == {"base_path": "/x"}
+    resp = parse_plugin("lmcache:resp")
+    assert resp.names_backend
+    assert resp.params_for(Path("/x"), "127.0.0.1:6379") == {"host": "127.0.0.1", "port": 6379}

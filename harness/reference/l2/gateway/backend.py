@@ -11,10 +11,11 @@ import tempfile
 import time
 import weakref
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from harness.reference.l2.damage import How, damage
 from harness.reference.l2.gateway.frames import receive, send
+from harness.reference.l2.writer import remove
 
 PATIENCE: Final = 30.0
 """Seconds for a process to start or end, or a request to be answered."""
@@ -71,12 +72,26 @@ class GatewayBackend:
         self.stop()
         self.start()
 
+    def restart_empty(self) -> None:
+        """The same, without what it kept."""
+        self.stop()
+        for path in self.folder.iterdir():
+            remove(path)
+        self.start()
+
     def slow(self, seconds: float) -> None:
         """From now on each answer comes so much later; 0 ends that."""
+        self._tell({"do": "slow", "seconds": seconds})
+
+    def refuse(self, on: bool) -> None:
+        """Take no stores from now on, or take them again."""
+        self._tell({"do": "refuse", "on": on})
+
+    def _tell(self, words: dict[str, Any]) -> None:
         host, port = self._port.getsockname()
         with socket.create_connection((host, port), timeout=PATIENCE) as connection:
             until = time.monotonic() + PATIENCE
-            send(connection, {"do": "slow", "seconds": seconds}, until=until)
+            send(connection, words, until=until)
             receive(connection, until=until)
 
     def corrupt(self, key: str, how: How) -> bool:

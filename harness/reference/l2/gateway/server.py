@@ -28,6 +28,8 @@ class GatewayServer(socketserver.ThreadingTCPServer):
         self.folder = ObjectFolder(root, fragment_size=fragment_size, durable=durable)
         self.pause = 0.0
         """Seconds before each answer."""
+        self.full = False
+        """It takes no stores."""
         super().__init__(address, _Conversation)
 
 
@@ -40,7 +42,7 @@ class _Conversation(socketserver.BaseRequestHandler):
         try:
             while True:
                 words, body = receive(self.request)
-                if words.get("do") != "slow":
+                if words.get("do") not in {"slow", "refuse"}:
                     time.sleep(self.server.pause)
                 send(self.request, *self._answer(words, body))
         except (OSError, KeyError, TypeError, ValueError):
@@ -52,7 +54,12 @@ class _Conversation(socketserver.BaseRequestHandler):
         if do == "slow":
             self.server.pause = float(words["seconds"])
             return {"outcome": "done"}, b""
+        if do == "refuse":
+            self.server.full = bool(words["on"])
+            return {"outcome": "done"}, b""
         key = str(words["key"])
+        if do == "store" and self.server.full:
+            return _said(Outcome.DROPPED), b""
         if do == "store":
             if check(body) != words["check"]:
                 return _said(Outcome.DROPPED), b""

@@ -1,0 +1,125 @@
+"""Adapters of kind ``plugin`` with the real lmcache: the interface of each release, ours, and those that lmcache ships."""
+
+import ast
+import os
+import time
+from pathlib import Path
+
+import pytest
+
+from fixturegen.venv import VenvEnvironment
+from harness.l2 import interface
+from harness.l2.keys import L2Keys
+from harness.l2.session import PluginSession
+from harness.l2.spec import parse_plugin
+from harness.runner import RunOptions, run_matrix
+from reports.results import read_results
+from reports.verdict import ExitCode, Verdict
+from wire.release import KNOWN_RELEASES, Release
+
+pytestmark = pytest.mark.live
+
+FIRST = Release.parse("0.4.2")
+CHEAP = ("l2.adapter-*", "l2.semantics.*", "l2.identity.*", "l2.deleting.*", "l2.integrity.damaged-while-open*")
+
+
+def methods(release, module, name):
+    """The arguments and the annotated result of each method of a class, read from the source of a release."""
+    tree = next(iter(sorted(VenvEnvironment()._cache.glob(f"lmcache-{release}-*/lmcache"))), None)
+    if tree is None:
+        return None
+    source = ast.parse((tree / "v1" / "distributed" / module).read_text())
+    found = next((node for node in ast.walk(source) if isinstance(node, ast.ClassDef) and node.name == name), None)
+    return {
+        node.name: ([one.arg for one in node.args.args[1:]], ast.unparse(node.returns) if node.returns else "")
+        for node in (found.body if found is not None else ())
+        if isinstance(node, ast.FunctionDef)
+    }
+
+
+@pytest.mark.parametrize("release", [one for one in map(Release.parse, KNOWN_RELEASES) if one >= FIRST], ids=str)
+def test_the_tables_of_the_interface_are_those_of_the_source(pinned_release, release):
+    base = methods(release, "l2_adapters/base.py", "L2AdapterInterface")
+    if base is None:
+        pytest.skip(f"the wheel of lmcache {release} is not unpacked")
+    lookup = {"keys": ["keys"], "layout": ["keys", "layout_desc"], "group_layouts": ["keys", "group_layout_descs"]}
+    assert base["submit_lookup_and_lock_task"][0] == lookup[interface.LOOKUP[release]]
+    result = {"flag": "dict[L2TaskId, bool]", "result": "dict[L2TaskId, L2StoreResult]"}
+    assert base["pop_completed_store_tasks"][1] == result[interface.STORE_RESULT[release]]
+    usage = {"none": None, "pair": "tuple[float, float]", "bytes": "AdapterUsage"}
+    assert base.get("get_usage", (None, None))[1] == usage[interface.USAGE[release]]
+    assert ("delete" in base) == interface.DELETES[release]
+    assert ("list_l2_keys" in base) == interface.LISTS[release]
+    assert ("sizes" in base.get("_notify_keys_stored", ([],))[0]) == interface.NOTIFIES_SIZES[release]
+    listener = methods(release, "internal_api.py", "L2AdapterListener").get("on_l2_keys_stored")
+    told = {"none": None, "keys": ["keys"], "sizes": ["keys", "sizes"]}
+    assert (listener and listener[0]) == told[interface.LISTENING[release]]
+
+
+@pytest.fixture
+def session(pinned_mp_release):
+    """The reference adapter."""
+    made = PluginSession(parse_plugin("reference", "plugin"), release=pinned_mp_release)
+    yield made
+    made.stop()
+
+
+def test_an_adapter_is_a_child_of_the_harness_and_can_be_killed(session, pinned_mp_release):
+    plugin = session.open()
+    status = Path(f"/proc/{plugin.pid}/status").read_text()
+    assert f"PPid:\t{os.getpid()}" in status
+    assert os.getsid(plugin.pid) == plugin.pid
+    plugin.kill()
+    assert not plugin.alive
+    key = L2Keys(pinned_mp_release).one()
+    again = plugin.reopen()
+    assert again.pid != plugin.pid
+    assert again.lookup([key]) == [False]
+
+
+def test_lmcache_is_imported_once(session):
+    session.open()
+    began = time.monotonic()
+    session.open()
+    assert time.monotonic() - began < 5
+
+
+@pytest.mark.parametrize("release", ["0.4.2", "0.4.7", "0.5.6"])
+def test_the_reference_adapter_keeps_the_contract(pinned_mp_release, release, tmp_path):
+    code = run_matrix(
+        RunOptions(
+            side="plugin",
+            client="reference",
+            kind="plugin",
+            lmcache=release,
+            target="alone",
+            only=("l2.adapter-*",),
+            folder=tmp_path,
+            jobs=1,
+        )
+    )
+    results = read_results(tmp_path / "results.jsonl")
+    assert code == ExitCode.CONFORMANT
+    assert {case.verdict for case in results.cases} <= {Verdict.PASS, Verdict.UNSUPPORTED}
+    assert results.counts[Verdict.PASS] >= 20
+
+
+@pytest.mark.parametrize("adapter", ["fs", "mock"])
+def test_what_an_adapter_of_lmcache_fails_is_listed_and_nothing_else_is(pinned_mp_release, adapter, tmp_path):
+    code = run_matrix(
+        RunOptions(
+            side="plugin",
+            client=f"lmcache:{adapter}",
+            kind="plugin",
+            lmcache=str(pinned_mp_release),
+            target="alone",
+            only=CHEAP,
+            expectations=Path(f"lmcache-l2-{adapter}"),
+            folder=tmp_path,
+            jobs=1,
+        )
+    )
+    results = read_results(tmp_path / "results.jsonl")
+    assert code == ExitCode.CONFORMANT
+    assert {case.verdict for case in results.cases} <= {Verdict.PASS, Verdict.UNSUPPORTED, Verdict.KNOWN_FAILURE}
+    assert results.counts[Verdict.KNOWN_FAILURE] >= 1
