@@ -14,7 +14,7 @@ WITHIN: Final = 10.0
 LIVES: Final = 5
 """How often a server that we start is started again in a run."""
 SPENT: Final = 240.0
-"""Seconds that cases which fail may take in all: a server that hangs or trickles in each of them would hold up a run for hours."""
+"""Seconds that cases which fail may take in all: a server that hangs in each of them would hold up a run for hours."""
 _LOOK_AGAIN: Final = 0.1
 
 
