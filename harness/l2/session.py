@@ -98,8 +98,10 @@ class PluginSession(Watch):
         return self._said + "".join(process.stderr for process in self._processes) + servers
 
     def mark(self) -> None:
-        """Begin a new case: end what is left of the one before."""
+        """Begin a new case: end what is left of the one before, and empty a backend that can be emptied."""
         self.end_plugins()
+        if self._backend is not None:
+            self._backend.clear()
         self._said = ""
         self._serving = False
 
