@@ -121,6 +121,11 @@ def test_kill_in_an_opening(judge: Judge, plugins: PluginSession, l2_keys: L2Key
     """A kill while the plugin is opened, with remains of an earlier kill in its folder, costs nothing either."""
     folder = plugins.new_folder()
     book = ledger(l2_keys, [SMALL, LARGE, LARGE, MIDDLE])
+    with opened(plugins, folder, Trigger(), watched=False) as plugin:
+        assert plugin is not None
+        store(judge, plugin, book, book.keys[:2])
+        if plugin.durability == "none":
+            book.doubt()
     with watching():
         _kill_half_way(judge, plugins, folder, book, book.keys[2:])
     for number in range(1, POINTS):

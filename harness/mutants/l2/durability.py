@@ -85,7 +85,8 @@ class WritesBehind(OverFolder):
             with self._guard:
                 due = [(key, data) for key, (data, when) in self._gathered.items() if when <= now]
             for key, data in due:
-                super().store(key, leased(Lease(), [memoryview(data)])[0])
+                with self._locks.of(key):
+                    self._write(key, leased(Lease(), [memoryview(data)])[0])
                 with self._guard:
                     self._gathered.pop(key, None)
 
@@ -206,7 +207,7 @@ class LeftoversBlockTheKey(OverFolder):
 @l2_mutant(
     "l2-index-in-place",
     stands_for="One file with the names of all objects, written anew with each change.",
-    found_by=("l2.durability.kill-in-a-store*", "l2.durability.kill-in-a-delete"),
+    found_by=("l2.durability.kill-in-a-store[*-within-a-write]", "l2.durability.kill-in-a-delete"),
 )
 class KeepsAnIndexInPlace(OverFolder):
     """Finds its objects by an index that it cuts to nothing before it writes it again."""

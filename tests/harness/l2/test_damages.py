@@ -1,0 +1,59 @@
+"""Which bytes a store wrote, and what each damage does to them."""
+
+from pathlib import Path
+
+import pytest
+
+from harness.l2.damages import DAMAGES, Damage, strangers, swap
+from harness.l2.pieces import Piece, changed, files, pieces_of
+
+
+def test_new_files_belong_to_the_object_alone(tmp_path: Path) -> None:
+    (tmp_path / "old").write_bytes(b"old")
+    (piece,) = pieces_of(tmp_path, lambda: (tmp_path / "new").write_bytes(b"new one"))
+    assert piece == Piece(tmp_path / "new", 0, 7, own=True, size=7)
+
+
+@pytest.mark.parametrize(
+    ("after", "stretch"), [(b"abXdef", (2, 3)), (b"abcdefgh", (6, 8)), (b"XbcdeX", (0, 6)), (b"", None), (b"abcdef", None)]
+)
+def test_of_a_shared_file_the_stretch_that_changed(after: bytes, stretch: tuple[int, int] | None) -> None:
+    found = changed({Path("log"): b"abcdef"}, {Path("log"): after})
+    assert [(piece.start, piece.stop) for piece in found] == ([stretch] if stretch else [])
+    assert not any(piece.own for piece in found)
+
+
+@pytest.mark.parametrize("damage", DAMAGES, ids=lambda damage: damage.name)
+def test_a_damage_changes_the_folder(tmp_path: Path, damage: Damage) -> None:
+    path = tmp_path / "file"
+    path.write_bytes(b"stored bytes")
+    damage.spoil(Piece(path, 0, 12, own=True, size=12))
+    assert files(tmp_path) != {path: b"stored bytes"}
+    assert "file" in damage.words.format(file=path.name)
+
+
+def test_a_flip_stays_within_its_piece(tmp_path: Path) -> None:
+    path = tmp_path / "log"
+    flips = [damage for damage in DAMAGES if damage.name.startswith("flip") or damage.name == "zeros"]
+    for damage in flips:
+        path.write_bytes(b"otherstoredother")
+        damage.spoil(Piece(path, 5, 11, own=False, size=16))
+        assert path.read_bytes()[:5] == path.read_bytes()[11:] == b"other"
+        assert path.read_bytes()[5:11] != b"stored"
+
+
+def test_files_of_two_objects_are_exchanged(tmp_path: Path) -> None:
+    objects = []
+    for name in ("one", "two"):
+        (tmp_path / name).mkdir()
+        for part in ("data", "meta"):
+            (tmp_path / name / part).write_bytes(f"{part} of {name}".encode())
+        objects.append([Piece(path, 0, 11, own=True, size=11) for path in sorted((tmp_path / name).iterdir())])
+    assert swap(*objects, only_largest=False) == 2
+    assert (tmp_path / "one" / "meta").read_bytes() == b"meta of two"
+    assert (tmp_path / "two" / "data").read_bytes() == b"data of one"
+
+
+def test_strangers_are_put_into_every_folder(tmp_path: Path) -> None:
+    (tmp_path / "objects").mkdir()
+    assert {path.parent for path in strangers(tmp_path)} == {tmp_path, tmp_path / "objects"}
