@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import pytest
 
@@ -11,13 +12,14 @@ from fixturegen.corpus import Corpus, load_corpus
 from fixturegen.errors import CorpusError
 from harness.case import CaseSpec, Cell, spec_of, topic_of
 from harness.examples import Examples
+from harness.failure import TargetUnavailable, UnsupportedByClient
 from harness.judge import Judge
 from harness.l2 import fixtures as l2_fixtures
 from harness.leaks import LEFT_BY_MANY
 from harness.mp.keys import MpKeys
 from harness.mp.real_wrappers import RealWrappers
 from harness.mp.targets import MpTarget, both_ways, mock_mp_server
-from harness.plugin import matrix_of
+from harness.plugin import ERROR, matrix_of
 from harness.protocols import captured_protocol, protocol_of
 from harness.remote import fixtures as remote_fixtures
 from harness.subject import Subject, require
@@ -26,6 +28,9 @@ from harness.values import Keys
 from wire.lm.profile import LmProfile, lm_profile
 from wire.mp.operations import OperationTable, operation_table
 from wire.release import Release
+
+if TYPE_CHECKING:
+    from harness.matrix import Matrix
 
 NAMES: Final = (
     "adapter",
@@ -148,7 +153,10 @@ def server(request: pytest.FixtureRequest, cell: Cell) -> Iterator[Server]:
     """The server of the target: a mock with an empty store, or the live server of the release; either may be what is judged."""
     matrix = matrix_of(request.config)
     if cell.target == "live":
-        yield matrix.live.get(cell.release)
+        found, began = matrix.live.get(cell.release), time.monotonic()
+        yield found
+        if ERROR in request.node.stash:
+            matrix.live.failed(cell.release, time.monotonic() - began)
     else:
         with mock_server(cell.release, matrix.server.lm if matrix.server is not None else None) as mock:
             yield mock
@@ -193,13 +201,25 @@ def examples(request: pytest.FixtureRequest, cell: Cell) -> Examples:
 def _mp_server(request: pytest.FixtureRequest, cell: Cell, *, shared_memory: bool) -> Iterator[MpTarget]:
     matrix = matrix_of(request.config)
     if cell.target == "live":
-        yield matrix.live_mp.get(cell.release, shared_memory=shared_memory)
+        try:
+            target = matrix.live_mp.get(cell.release, shared_memory=shared_memory)
+        except TargetUnavailable as gone:
+            if matrix.live_mp.answered and matrix.server is not None and _wishes(_spec(request), cell, matrix):
+                raise UnsupportedByClient(None, f"{gone}; start it again, and run this case alone") from None
+            raise
+        yield target
     else:
         judged = matrix.server
         mode = both_ways(cell.release) if judged is not None and shared_memory else "engine_driven"
         make = judged.mp if judged is not None else None
         with mock_mp_server(cell.release, shared_memory=shared_memory, mode=mode, make=make) as mock:
             yield mock
+
+
+def _wishes(spec: CaseSpec, cell: Cell, matrix: Matrix) -> bool:
+    """Whether a case is about nothing that a server must do: what does not survive one such case is not asked for the next."""
+    cited = [matrix.requirements[name] for name in spec.cites if name in matrix.requirements]
+    return all(requirement.level != "MUST" for requirement in cited if cell.release in requirement.releases)
 
 
 def _companion(request: pytest.FixtureRequest, cell: Cell, judge: Judge, *, own_process: bool) -> Iterator[Subject]:

@@ -8,6 +8,7 @@ import pytest
 
 from harness.case import CaseSpec, Cell, case_name, spec_of, topic_of
 from harness.expectations.book import Execution
+from harness.protocols import protocol_of
 
 TOPICS: Final = (
     "keys",
@@ -31,16 +32,27 @@ TOPICS: Final = (
     "lm.invariance",
     "mp",
     "servers",
+    "l2.native-descriptor",
+    "l2.native-buffers",
+    "l2.native-completions",
+    "l2.native-submits",
+    "l2.native-batches",
+    "l2.native-threads",
+    "l2.native-close",
     "l2",
     "remote",
 )
 """In the order in which one builds on the other: the first failure that is shown is the one to repair first."""
 
 
-def rank(item: pytest.Item) -> int:
-    """Where the topic of an item stands in the order of dependence; unknown ones come last."""
-    topic = topic_of(item.path)
-    return next((place for place, known in enumerate(TOPICS) if topic == known or topic.startswith(f"{known}.")), len(TOPICS))
+def rank(item: pytest.Item) -> tuple[int, str]:
+    """Where the topic of an item stands in the order of dependence; unknown ones come last.
+
+    Cases about connectors go release by release, because each needs a process with all of the real lmcache in it.
+    """
+    topic, cell = topic_of(item.path), cell_of(item)
+    place = next((place for place, known in enumerate(TOPICS) if topic == known or topic.startswith(f"{known}.")), len(TOPICS))
+    return place, str(cell.release) if cell is not None and protocol_of(topic) == "remote" else ""
 
 
 def cell_of(item: pytest.Item) -> Cell | None:

@@ -168,7 +168,7 @@ class Matrix:
             options=_options(config, protocol, releases, budget) if side != "client" else None,
             server=server,
             lenient=lenient,
-            live=LiveServers(runtime=runtime, address=address, command=command),
+            live=LiveServers(runtime=runtime, address=address, command=command, judged=server is not None),
             live_mp=LiveMpServers(runtime=runtime, address=address, command=command, both_ways=server is not None),
             results=Path(results) if results else None,
             book=book,
@@ -482,7 +482,8 @@ class Matrix:
             return [command, self.spec, "--protocol", self.protocol]
         told = {name: getattr(self.options, name) for name in ("kind", "params", "backend", "url")}
         said = [word for name, value in told.items() if value is not None for word in (_OPTIONS.get(name, f"--{name}"), value)]
-        return [command, self.spec, *said, "--target", cell.target]
+        target = ["--target", cell.target] if len(FACTS[self.side].targets) > 1 else []
+        return [command, self.spec, *said, *target]
 
 
 _OPTIONS: Final = {"kind": "--type"}

@@ -444,9 +444,9 @@ def _begin(config: pytest.Config) -> None:
         raise pytest.UsageError(str(error)) from None
 
 
-def _place(item: pytest.Item) -> int:
+def _place(item: pytest.Item) -> tuple[int, str]:
     if item.get_closest_marker("conformance") is None:
-        return 0
+        return 0, ""
     from harness.executions import rank
 
     return rank(item)

@@ -14,6 +14,7 @@ from fixturegen.server_process import healthy
 from harness import meeting
 from harness.failure import TargetUnavailable
 from harness.servers.started import StartedServer
+from harness.servers.watch import Watch
 from mockserver.faults import NO_FAULTS, parse_plan
 from mockserver.journal import Journal
 from mockserver.lm import LmServer
@@ -104,10 +105,13 @@ class LiveServers:
     """A running server of the user, in place of our own."""
     command: tuple[str, ...] = ()
     """What starts a server of the user, likewise."""
+    judged: bool = False
+    """The servers are what is judged: before each case it is looked at whether they are still there."""
     _stack: contextlib.ExitStack = field(default_factory=contextlib.ExitStack)
     _started: dict[Release, StartedServer] = field(default_factory=dict)
     _running: dict[Release, Server] = field(default_factory=dict)
     _failed: dict[Release, str] = field(default_factory=dict)
+    _watches: dict[Release, Watch] = field(default_factory=dict)
     _environment: PinnedEnvironment | None = None
 
     def get(self, release: Release) -> Server:
@@ -115,7 +119,30 @@ class LiveServers:
 
         Raises:
             TargetUnavailable: there is none, and the message says why.
+            NotAsked: it is judged, and was lost in an earlier case.
         """
+        found = self._found(release)
+        if self.judged:
+            if release not in self._watches:
+                self._watches[release] = self._watch(release, found)
+            self._watches[release].require()
+        return found
+
+    def failed(self, release: Release, seconds: float) -> None:
+        """A case failed with the server of a release that took so long."""
+        if release in self._watches:
+            self._watches[release].failed(seconds)
+
+    def _watch(self, release: Release, server: Server) -> Watch:
+        """Looks after a server, and starts it again where it is ours."""
+        started = self._started.get(release)
+        return Watch(
+            f"the server at {server.host}:{server.port}",
+            lambda within: healthy(release, server.host, server.port, timeout=within),
+            started.restart if started is not None else None,
+        )
+
+    def _found(self, release: Release) -> Server:
         if release in self._failed:
             raise TargetUnavailable(self._failed[release])
         if self.command:
@@ -148,15 +175,14 @@ class LiveServers:
         return Server(address.host, address.port)
 
     def _of_the_user(self, release: Release) -> Server:
-        """The server that the command starts; it is started again where it has died."""
+        """The server that the command starts; a watch starts it again where it has died or hangs."""
         started = self._started.get(release)
         if started is None:
             started = StartedServer(self.command, release, functools.partial(_answers_health, release), chunk_size=0)
             self._started[release] = started
             self._stack.callback(started.stop)
-        if not started.alive:
             try:
-                started.restart()
+                started.start()
             except TargetUnavailable as error:
                 self._failed[release] = str(error)
                 raise
@@ -166,6 +192,7 @@ class LiveServers:
         """Stop every server that was started here."""
         self._running.clear()
         self._started.clear()
+        self._watches.clear()
         self._stack.close()
 
 

@@ -2,7 +2,7 @@
 
 from cases.remote.promises import comes_back, found_are, keys_of, miss, nothing_owed, promise, says, store, stored
 from harness.judge import Judge
-from harness.remote.chunks import Chunks
+from harness.remote.chunks import ChunkKey, Chunks
 from harness.remote.connector import Connector
 from harness.remote.contract import CONTAINS_COUNTS
 from wire.release import Release
@@ -72,7 +72,7 @@ def test_contains(connector: Connector, chunks: Chunks, judge: Judge, release: R
         says(judge, connector.contains_many(keys), expected, what="batched_contains is wrong", cite="CONN-BATCH-005")
 
 
-def _rows(keys: list, stranger: object) -> list:
+def _rows(keys: list[ChunkKey], stranger: ChunkKey) -> list[tuple[list[ChunkKey], int]]:
     """Lists of keys, and how many of them exist before the first that does not."""
     return [
         (keys, len(keys)),

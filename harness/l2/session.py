@@ -239,7 +239,8 @@ class PluginSession(Watch):
             if plugin.durability == "power":
                 has.append("survives-power")
         except PluginRaised as failure:
-            raise ClientUnavailable(f"plugin {self.spec.text}: {failure}", stderr=failure.stderr) from None
+            hint = "" if self.spec.params else "; --params gives it parameters"
+            raise ClientUnavailable(f"plugin {self.spec.text}: {failure}{hint}", stderr=failure.stderr) from None
         finally:
             self.end_plugins()
         return Description(

@@ -127,14 +127,15 @@ class _Play:
         import time
 
         operation, peer = self.sent[index].operation, self.peers[_name(step)]
-        frames = self._frames(step)
+        frames, found = self._frames(step), []
         for _ in range(POLLS):
             peer.raw(*frames)
-            found = peer.reply(frames[0], frames[1])
-            if found is None:
+            came = peer.reply(frames[0], frames[1])
+            if came is None:
                 raise MpPeerFailed(
                     ANSWERS, f"{operation.name if operation else 'a poll'} was not answered within {peer.patience:g} s"
                 )
+            found = came
             if len(found) > 1:
                 break
             time.sleep(POLL_PAUSE)
@@ -161,7 +162,7 @@ class _Play:
         if len(found) != len(expected):
             raise MpPeerFailed(
                 RESULTS,
-                f"the reply to {name} has {len(found) - 1} frames behind the operation, that of the real server {len(expected) - 1}",
+                f"the reply to {name} has {len(found) - 1} frames behind the operation, the real one has {len(expected) - 1}",
             )
         if len(expected) == 1:
             return

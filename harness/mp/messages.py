@@ -1,4 +1,4 @@
-"""Messages that no client of lmcache sends, beyond those that were captured, as a table; and requests that ask for far too much."""
+"""Messages that no client of lmcache sends, beyond the captured ones, as a table; and requests that ask for far too much."""
 
 from __future__ import annotations
 

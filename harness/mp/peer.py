@@ -424,7 +424,7 @@ class MpPeer:
     def fill(self, engine: Engine, prepared: Prepared, chunks: Sequence[bytes]) -> None:
         """Write chunks into places."""
         for index, slot in zip(prepared.indices, prepared.slots, strict=True):
-            self._touch(engine.pool, lambda slot=slot, index=index: memory.write(engine.pool.name, slot.offset, chunks[index]))  # type: ignore[misc]
+            self._touch(engine.pool, lambda slot=slot, index=index: memory.write(engine.pool.name, slot.offset, chunks[index]))
 
     def commit(self, engine: Engine, prompt: Prompt, data: bytes = b"") -> bool:
         """COMMIT_STORE."""
@@ -464,7 +464,7 @@ class MpPeer:
             slots = slots_of(answer["context"].get("slots"), count, engine.chunk_bytes, engine.pool.size)
         return [
             self._touch(engine.pool, lambda slot=slot: memory.read(engine.pool.name, slot.offset, slot.length)) for slot in slots
-        ]  # type: ignore[misc]
+        ]
 
     def _look_at(self, pool: Pool) -> None:
         try:

@@ -194,6 +194,8 @@ class LiveMpServers:
     """What starts a server of the user, likewise."""
     both_ways: bool = False
     """Whether real servers with shared memory also read the memory of engines, where their release can do both at once."""
+    answered: bool = False
+    """Whether a server of the user has answered once."""
     _stacks: dict[tuple[Release, bool], contextlib.ExitStack] = field(default_factory=dict)
     _running: dict[tuple[Release, bool], MpTarget] = field(default_factory=dict)
     _failed: dict[tuple[Release, bool], str] = field(default_factory=dict)
@@ -225,10 +227,13 @@ class LiveMpServers:
             host, port = self.address
             require_reachable(host)
             if not may_be(release, lambda frames: asked_once(host, port, frames)) or not answers_noop(release, host, port):
+                if self.answered:
+                    raise EnvironmentUnavailable(f"the server at {host}:{port} answers nobody any more, and it did before")
                 raise EnvironmentUnavailable(
                     f"the server at {host}:{port} does not answer as lmcache {release} does; "
                     "check the address and the release it runs"
                 )
+            self.answered = True
             return MpTarget(release, host, port)
         stack = self._stacks[release, shared_memory] = contextlib.ExitStack()
         if self.command:

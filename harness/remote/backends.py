@@ -100,10 +100,10 @@ class RedisBackend:
         self.start()
 
     def slow(self, seconds: float) -> None:
-        """Answer nothing for so long; 0 ends that."""
-        self._say(f"CLIENT PAUSE {round(seconds * 1000)} ALL" if seconds else "CLIENT UNPAUSE")
+        """Answer nothing for so long; with 0, wait until that is over."""
+        self._say(f"CLIENT PAUSE {round(seconds * 1000)} ALL" if seconds else "PING")
 
     def _say(self, command: str) -> bytes:
-        with socket.create_connection((HOST, self._port), timeout=2.0) as connection:
+        with socket.create_connection((HOST, self._port), timeout=_START) as connection:
             connection.sendall(command.encode() + b"\r\n")
             return connection.recv(64)

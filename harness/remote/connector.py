@@ -187,7 +187,7 @@ class Connector:
 
     def exists_sync_while_busy(self, key: ChunkKey, hold: float) -> tuple[Said, bool]:
         """The same while the loop is held up for so many seconds; and whether it answered meanwhile."""
-        answer = self._ask("busy", {"key": key.to_json(), "hold": hold})
+        answer = self._ask("busy", {"key": key.to_json(), "hold": hold}, deadline=hold + self._budget.call)
         return _said(answer), bool(answer["meanwhile"])
 
     def contains_many(self, keys: Sequence[ChunkKey]) -> Said:
@@ -236,12 +236,13 @@ class Connector:
     def get_without_memory(self, key: ChunkKey, patience: float) -> tuple[Got, bool]:
         """A ``get`` while the pool is empty; whether it waited until memory was given back, after so many seconds."""
         self._ask("fill", {})
-        answer = self._ask("get_without_memory", {"key": key.to_json(), "patience": patience})
+        told = {"key": key.to_json(), "patience": patience}
+        answer = self._ask("get_without_memory", told, deadline=patience + self._budget.call)
         return self._got(answer), bool(answer["waited"])
 
-    def owed(self, patience: float = 3.0) -> tuple[int, int]:
+    def owed(self, patience: float = 2.0) -> tuple[int, int]:
         """Objects of the pool, and their bytes, that nobody but the connector can give back; 0 once all has settled."""
-        answer = self._ask("audit", {"patience": patience})
+        answer = self._ask("audit", {"patience": patience}, deadline=patience + self._budget.call)
         return answer["objects"], answer["bytes"]
 
     def kept(self) -> list[bytes]:

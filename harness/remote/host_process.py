@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import re
 import signal
 import time
 from collections.abc import Mapping, Sequence
@@ -17,6 +18,9 @@ from harness.supervise import LineTooLong, PipeClosed, ProcessEnded, SupervisedP
 INLINE: Final = 1 << 16
 """Payloads beyond so many bytes go through files."""
 LONGEST_LINE: Final = 1 << 26
+_COLOURS: Final = re.compile(r"\x1b\[[0-9;]*m")
+MISSING: Final = "Missing"
+"""What the host raises where a module or a class cannot be imported."""
 _STACKS: Final = 0.5
 """Seconds in which a connector that hangs says where, before it is killed."""
 _ENDING: Final = 5.0
@@ -26,8 +30,15 @@ class ConnectorRefused(Exception):
     """lmcache could not make the connector; ``said`` is the exception."""
 
     def __init__(self, said: Mapping[str, str]) -> None:
-        super().__init__(f"{said['class']}: {said['message']} (in {said['place']})")
+        super().__init__(
+            f"{said['class']}: {said['message']} (in {said['place']})" if said["class"] != MISSING else said["message"]
+        )
         self.said = said
+
+    @property
+    def missing(self) -> bool:
+        """There is no such class, so that nothing can be said about it."""
+        return self.said["class"] == MISSING
 
 
 class HostFault(Exception):
@@ -62,7 +73,7 @@ class Host:
     def stderr(self) -> str:
         """What the connectors of this case, and lmcache, wrote to standard output and error."""
         self._process.pump_stderr()
-        return self.tail.text()
+        return _COLOURS.sub("", self.tail.text())
 
     @property
     def occupied(self) -> bool:

@@ -30,6 +30,8 @@ from wire.release import Release
 UNKNOWN_VERSION: Final = "unknown"
 POOL: Final = 32 << 20
 """Bytes of the engine's memory, unless a case asks for more."""
+MOST_HOSTS: Final = 2
+"""So many of a process live at once; each holds a quarter of a gigabyte."""
 HOST_START: Final = 120.0
 """Seconds that the real lmcache may take to load; usually it is three."""
 _LOOK: Final = 0.1
@@ -53,8 +55,10 @@ class Hosts:
             ClientUnavailable: it does not start.
             EnvironmentUnavailable: the pinned environment cannot be made.
         """
-        host = self._running.get(release)
+        host = self._running.pop(release, None)
         if host is None or not host.usable:
+            while len(self._running) >= MOST_HOSTS:
+                self._running.pop(next(iter(self._running))).stop()
             from fixturegen.venv import VenvEnvironment
 
             python, variables = VenvEnvironment().interpreter(release)
@@ -62,7 +66,8 @@ class Hosts:
             if own:
                 variables = {**variables, "PYTHONPATH": os.pathsep.join((variables["PYTHONPATH"], own))}
             folder = Path(tempfile.mkdtemp(prefix=f"host-{release}-", dir=self.folders))
-            host = self._running[release] = Host([python, str(CONNECTOR_HOST)], variables, folder, patience=HOST_START)
+            host = Host([python, str(CONNECTOR_HOST)], variables, folder, patience=HOST_START)
+        self._running[release] = host  # the last one is the one that was used last
         return host
 
     def stop(self) -> None:
@@ -70,6 +75,10 @@ class Hosts:
         while self._running:
             self._running.popitem()[1].stop()
         leash.remove_directory(self.folders)
+
+
+class ConnectorMissing(ClientUnavailable):
+    """The class that was named cannot be imported."""
 
 
 class ConnectorSession:
@@ -171,7 +180,8 @@ class ConnectorSession:
         try:
             about = host.open(job, self.budget.start)
         except ConnectorRefused as refused:
-            failure = ClientUnavailable(f"lmcache {release} cannot make the connector: {refused}", stderr=host.stderr)
+            kind = ConnectorMissing if refused.missing else ClientUnavailable
+            failure = kind(f"lmcache {release} cannot make the connector: {refused}", stderr=host.stderr)
             self.patience.failed(START, failure, time.monotonic() - began)
             raise failure from None
         except ClientFailure as failure:
@@ -206,11 +216,12 @@ class ConnectorSession:
 
 
 def open_connector(options: SubjectOptions) -> ConnectorSession:
-    """The connector that a run judges, opened once in the newest release to see whether it can be.
+    """The connector that a run judges, opened once in the newest release to see whether there is one.
 
     Raises:
         UsageError: what names it makes no sense, or a release cannot load it.
-        ClientFailure: it cannot be opened; the message is for the user.
+        ClientFailure: its class cannot be imported, or there is no backend; the message is for the user. That lmcache cannot
+            make it is for the cases to tell.
         TargetUnavailable: the real lmcache cannot be had.
     """
     spec = parse_connector(options.spec, options.params, options.url)
@@ -221,6 +232,10 @@ def open_connector(options: SubjectOptions) -> ConnectorSession:
     )
     try:
         session.open(max(options.releases), session.new_folder())
+    except ClientFailure as failure:
+        if isinstance(failure, ConnectorMissing):
+            session.stop()
+            raise
     except BaseException:
         session.stop()
         raise

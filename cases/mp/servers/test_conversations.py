@@ -6,7 +6,6 @@ from harness.failure import UnsupportedByClient
 from harness.judge import Judge
 from harness.mp.held_again import LeftOut, hold
 from harness.mp.manners import Kind, kind_of
-from harness.mp.peer import MpPeer
 from harness.mp.subjects import restart_if_ours
 from harness.mp.targets import MpTarget
 from harness.mp.witness import Witness, judged
@@ -39,7 +38,6 @@ def of_kind(kind: Kind, *, pickles: bool | None = None) -> Variants:
     variants=of_kind("answered", pickles=False),
     judges="server",
     runs=("server",),
-    own_server=True,
 )
 def test_answered(judge: Judge, release: Release, mp_server: MpTarget, vector: MpTranscript) -> None:
     """A server answers the requests of a captured conversation with what the real server of the release answered."""
@@ -54,7 +52,6 @@ def test_answered(judge: Judge, release: Release, mp_server: MpTarget, vector: M
     variants=of_kind("answered", pickles=True),
     judges="server",
     runs=("server",),
-    own_server=True,
 )
 def test_answered_over_pickles(judge: Judge, release: Release, mp_pickle_server: MpTarget, vector: MpTranscript) -> None:
     """The same where chunks travel inside the messages."""
@@ -69,23 +66,12 @@ def test_answered_over_pickles(judge: Judge, release: Release, mp_pickle_server:
     variants=of_kind("dropped", pickles=False),
     judges="server",
     runs=("server",),
-    own_server=True,
 )
 def test_dropped(judge: Judge, release: Release, mp_server: MpTarget, vector: MpTranscript) -> None:
     """A message that is no request of the release, and that its real server passes over, is not answered, and others are."""
     with Witness(judge, release, mp_server) as witness:
         held(judge, release, mp_server, vector, clear=False)
         witness.served("a message that is no request", "SRV-MP-020")
-
-
-@case("SRV-MP-101", releases=ANY, targets=SERVERS, variants=of_kind("deadly"), judges="server", runs=("server",))
-def test_deadly(judge: Judge, release: Release, mp_server: MpTarget, vector: MpTranscript) -> None:
-    """After a message that ends the message thread of the real server, everybody else is served."""
-    with Witness(judge, release, mp_server) as witness, judged(judge, "SRV-MP-101"), MpPeer(release, mp_server) as peer:
-        sent = [step.values["frames"] for step in vector.steps if step.do == "send"]
-        peer.raw(*(bytes.fromhex(frame) for frame in sent[0]))
-        peer.settle()
-        witness.served(f"{vector.title[0].lower()}{vector.title[1:].rstrip('.')}", "SRV-MP-101")
 
 
 def held(judge: Judge, release: Release, server: MpTarget, transcript: MpTranscript, *, clear: bool = True) -> None:

@@ -148,7 +148,7 @@ class _Run:
     runs=("server",),
 )
 def test_any_program(judge: Judge, release: Release, mp_server: MpTarget, examples: Examples) -> None:
-    """Whatever is stored, looked up, loaded, freed, ended and cleared, by two engines, in whatever order, comes out as it must."""
+    """Whatever two engines store, look up, load, free, end and clear, in whatever order, comes out as it must."""
     with Bench(judge, release, mp_server) as one, Bench(judge, release, mp_server) as two:
 
         @examples.costly(40)

@@ -38,7 +38,7 @@ def _defaults_left_out(release: Release, record: Mapping[str, Any]) -> Mapping[s
 Writer = Callable[[Release, Mapping[str, Any]], bytes]
 WRITERS: dict[str, Writer] = {
     "unknown-members": lambda _, record: pack({**record, "invented": [1, {"a": None}], "x_later": "text"}),
-    "reordered": lambda _, record: pack(dict(reversed(record.items()))),
+    "reordered": lambda _, record: pack(dict(reversed(list(record.items())))),
     "defaults-left-out": lambda release, record: pack(_defaults_left_out(release, record)),
     "wide-forms": lambda _, record: wide(record),
 }

@@ -6,6 +6,7 @@ of it is kept in sight until somebody gives it back.
 
 import asyncio
 import inspect
+import logging
 import sys
 import threading
 import time
@@ -131,6 +132,8 @@ def make_metadata(layout, chunk):
 
 
 def make_local_backend(config, metadata, pool):
+    logger = logging.getLogger(LocalCPUBackend.__module__)
+    logger.addFilter(lambda record: "message sender" not in record.getMessage())  # no engine here has a controller
     with ordinary_memory():
         allocator = allocator_class()(pool)
         given = {"memory_allocator": allocator, "metadata": metadata, "dst_device": "cpu"}

@@ -5,6 +5,7 @@ there, and a URL for it), ``external`` (an ``external://`` URL), ``builtin`` (a 
 """
 
 import asyncio
+import importlib
 
 import engine
 from lmcache.v1.storage_backend import connector as loader
@@ -14,10 +15,24 @@ CHUNK = 16
 """Tokens of a full chunk."""
 
 
+class Missing(Exception):
+    """There is no such module or class."""
+
+
+def require_class(request):
+    """Find out what the loader would only log."""
+    if request["form"] in {"plugin", "adapter", "external"}:
+        try:
+            getattr(importlib.import_module(request["module"]), request["class"])
+        except Exception as error:
+            raise Missing(f"{request['module']}:{request['class']} cannot be imported") from error
+
+
 class Opened:
     """A connector with everything around it. ``plain`` is the author's object, ``wrapped`` what lmcache calls."""
 
     def __init__(self, request):
+        require_class(request)
         self.loop = engine.Loop()
         name, form = request["name"], request["form"]
         self.config = engine.make_config({"chunk_size": CHUNK, "remote_serde": "naive", **settings(request)})

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import os
 import signal
 from collections.abc import Callable
 
@@ -40,11 +39,11 @@ class Trigger:
         self._part = part
         self._kill_at = self.changes + number
 
-    def kill(self, pid: int) -> None:
-        """Kill the process now."""
+    def kill(self, process: int) -> None:
+        """Kill a process now; it is given by a descriptor, so that no other can be meant that has its number by then."""
         self.fired = True
         with contextlib.suppress(ProcessLookupError):
-            os.kill(pid, signal.SIGKILL)
+            signal.pidfd_send_signal(process, signal.SIGKILL)
 
     def __call__(self, call: FileCall) -> Decision:
         """The watcher's question."""

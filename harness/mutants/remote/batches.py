@@ -103,7 +103,7 @@ class KeepsTheRest(FileConnector):
 @remote_mutant(
     "connector-one-name-for-all",
     stands_for="a temporary file with a fixed name",
-    found_by=("remote.loop.at-once", "remote.loop.one-key-at-once"),
+    found_by=("remote.loop.at-once",),
 )
 class OneNameForAll(FileConnector):
     """All puts that are under way write into the same file first."""

@@ -88,7 +88,7 @@ class PingSaysTrue(FileConnector):
 class PromisesTooMuch(FileConnector):
     """It says that it supports batched_get, and has none."""
 
-    batched_get = getattr(RemoteConnector, "batched_get", None)
+    batched_get: Any = getattr(RemoteConnector, "batched_get", None)
 
 
 @remote_mutant(

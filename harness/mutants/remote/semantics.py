@@ -107,7 +107,7 @@ class RaisesForAMiss(FileConnector):
 @remote_mutant(
     "connector-remembers-what-was-not",
     stands_for="a cache of answers that stores do not empty",
-    found_by=("remote.roundtrip.existence", "remote.backend.stored", "remote.roundtrip.removed"),
+    found_by=("remote.roundtrip.existence", "remote.backend.stored"),
 )
 class RemembersWhatWasNot(FileConnector):
     """What once was not there does not exist later either."""

@@ -6,6 +6,7 @@ import pickle
 import threading
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from itertools import pairwise
 from typing import Any
 
 from harness.mutants.mutant import mp_server_mutant
@@ -61,7 +62,7 @@ class ReadsUids(ReferenceMpServer):
         def change(self, message: list[bytes]) -> list[bytes]:
             """Nothing, where the first frame is no number."""
             uid = message[0]
-            return message if (len(uid) == 1 and uid[0] < 0x80) or uid[:1] in {b"\xcc", b"\xcd", b"\xce"} else []
+            return message if uid[:1] in {b"\xcc", b"\xcd", b"\xce"} or (len(uid) == 1 and uid[0] < 0x80) else []
 
 
 @_mutant("answers-by-number", "Operations that are looked up by name and answered by number.", "requests.*", releases=ANY)
@@ -183,7 +184,7 @@ class _Overlaps(OwnedStore):
         """Each place begins in the middle of the one before, where there is one."""
         found = super().reserve_write(keys, layout)
         entries = list(found.values())
-        for before, entry in zip(entries, entries[1:], strict=False):
+        for before, entry in pairwise(entries):
             entry.offset = before.offset + before.length // 2
         return found
 
@@ -218,7 +219,7 @@ class _NeverEvicts(OwnedStore):
         return []
 
 
-@_mutant("never-evicts", "A cache that is full once and for all.", "lifecycle.room-again", releases=SHARED)
+@_mutant("never-evicts", "A cache that is full once and for all.", "lifecycle.full", releases=SHARED)
 class NeverEvicts(ReferenceMpServer):
     """Makes no room when its memory is full."""
 
@@ -333,7 +334,7 @@ class CountsGaps(ReferenceMpServer):
 class _DiesOf(RobustMessages):
     """A message thread that some messages end."""
 
-    deadly = staticmethod(lambda frames: False)
+    deadly: Callable[[Sequence[bytes]], bool] = staticmethod(lambda _: False)
 
     def read(self, frames: Sequence[bytes]) -> Request | StreamControl:
         """The operation, or the end."""
@@ -346,7 +347,7 @@ class _DiesOf(RobustMessages):
     "dies-of-one-frame",
     "A message that is taken apart before it is counted.",
     "unreadable.messages",
-    "conversations.deadly",
+    "unreadable.captured",
     releases=ANY,
 )
 class DiesOfOneFrame(ReferenceMpServer):

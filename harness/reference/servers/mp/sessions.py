@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Mapping, Sequence
-from typing import Any, Final
+from typing import Any, Final, overload
 
 from mockserver.mp.sessions import Session, Sessions
 
@@ -13,19 +13,35 @@ MOST_TOKENS: Final = 1 << 24
 """Of all sessions together."""
 
 
-class Tokens(array):  # type: ignore[type-arg]  # cannot be given a parameter before it is made
+class Tokens(Sequence[int]):
     """Tokens in four bytes each, equal to a list of the same numbers."""
 
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, list | array) and list(self) == list(other)
+    def __init__(self, tokens: Sequence[int]) -> None:
+        self._numbers = array("I", tokens)
 
-    __hash__ = None  # type: ignore[assignment]
+    @overload
+    def __getitem__(self, index: int) -> int: ...
+
+    @overload
+    def __getitem__(self, index: slice) -> Sequence[int]: ...
+
+    def __getitem__(self, index: int | slice) -> int | Sequence[int]:
+        return self._numbers[index]
+
+    def __len__(self) -> int:
+        return len(self._numbers)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Sequence) and list(self) == list(other)
+
+    def __hash__(self) -> int:
+        return hash(self._numbers.tobytes())
 
 
 def packed(tokens: Sequence[int]) -> Sequence[int]:
     """Tokens in as little memory as they need; those that cannot be hashed, which fail anyway, as they are."""
     try:
-        return Tokens("I", tokens)
+        return Tokens(tokens)
     except (OverflowError, TypeError):
         return tokens
 

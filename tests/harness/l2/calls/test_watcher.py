@@ -1,6 +1,8 @@
 """File-system calls of a process are seen before they happen, and may be its end."""
 
 import errno
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -8,7 +10,7 @@ from watched_programs import watched
 
 from harness.l2.calls.call import FileCall
 from harness.l2.calls.table import CALLS
-from harness.l2.calls.watcher import GO, Decision, Refuse, Watcher, kill_at, why_not
+from harness.l2.calls.watcher import GO, CannotWatch, Decision, Refuse, Watcher, kill_at, why_not
 
 pytestmark = pytest.mark.skipif(why_not() is not None, reason=str(why_not()))
 
@@ -102,3 +104,14 @@ def test_a_fault_of_ours_ends_the_process(tmp_path: Path) -> None:
     with pytest.raises(AssertionError):
         _, watcher = watched(tmp_path, WRITES_A_FILE, react)
     assert watcher is None
+
+
+def test_a_process_that_does_not_take_part_is_told_of(tmp_path: Path) -> None:
+    watcher = Watcher(tmp_path, lambda _: GO)
+    try:
+        process = subprocess.Popen([sys.executable, "-S", "-c", ""], pass_fds=watcher.descriptors)
+        with pytest.raises(CannotWatch, match="the process ended"):
+            watcher.attach()
+        process.wait(20)
+    finally:
+        watcher.stop()
