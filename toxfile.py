@@ -3,7 +3,9 @@
 ``live-RELEASE`` runs the matrix of the reference client with real servers, ``live-mp-RELEASE`` that of the reference client of
 the multiprocess server's wire with real multiprocess servers, ``lmcache-RELEASE`` and ``lmcache-mp-RELEASE`` those of lmcache's
 own clients, ``l2-real-RELEASE`` those of the adapters for L2 that lmcache ships, against the lists of what they are known to
-fail, and ``remote-RELEASE`` the cases of remote connectors, for the reference and for lmcache's own that stores in files.
+fail. ``l2-live-RELEASE`` runs the reference plugin inside the real multiprocess server, and measures again what that makes of
+plugins that misbehave. ``remote-RELEASE`` runs the cases of remote connectors, for the reference and for lmcache's own that
+stores in files.
 """
 
 from __future__ import annotations
@@ -29,6 +31,10 @@ MP_CHOICES = {
     f"live-mp-{name}": ",".join(some) for name, some in (("all", WITH_MP_SERVER), *((one, [one]) for one in WITH_MP_SERVER))
 }
 """The same for multiprocess servers."""
+WITH_PLUGINS = [release for release in WITH_MP if Version(release) >= Version("0.4.6")]
+"""Older servers move no data without a GPU, and so have nothing for a plugin."""
+PLUGINS = {f"l2-live-{name}": some for name, some in (("all", WITH_PLUGINS), *((one, [one]) for one in WITH_PLUGINS))}
+"""The same for servers with a storage plugin."""
 CLIENTS = {
     f"{kind}-{name}": (kind, releases)
     for kind, captured in (("lmcache", CAPTURED), ("lmcache-mp", WITH_MP))
@@ -45,7 +51,8 @@ WITH_ADAPTERS = [release for release in WITH_MP if Version(release) >= Version("
 @impl
 def tox_extend_envs() -> Iterable[str]:
     """Their names; ``tox.ini`` has no list of them."""
-    return (*CHOICES, *MP_CHOICES, *CLIENTS, *(f"l2-real-{release}" for release in WITH_ADAPTERS), *REMOTE_CHOICES)
+    real = (f"l2-real-{release}" for release in WITH_ADAPTERS)
+    return (*CHOICES, *MP_CHOICES, *PLUGINS, *CLIENTS, *real, *REMOTE_CHOICES)
 
 
 @impl
@@ -64,6 +71,13 @@ def tox_add_core_config(core_conf: Any, state: Any) -> None:
             base=["live-mp", "testenv"],
             description=f"the matrix of reference-mp against the real multiprocess server: lmcache {releases}",
             set_env={"LMCONFORM_LIVE": releases},
+        )
+        state.conf.memory_seed_loaders[name].append(loader)
+    for name, releases in PLUGINS.items():
+        loader = MemoryLoader(
+            base=["l2-live", "testenv"],
+            description=f"a storage plugin in the real multiprocess server, right and misbehaving: lmcache {', '.join(releases)}",
+            set_env={"LMCONFORM_LIVE": ",".join(releases), "LMCONFORM_EACH": " ".join(releases)},
         )
         state.conf.memory_seed_loaders[name].append(loader)
     for name, (kind, releases) in CLIENTS.items():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, Final
 
@@ -18,7 +19,7 @@ from harness.leaks import LEFT_BY_MANY
 from harness.mp.keys import MpKeys
 from harness.mp.real_wrappers import RealWrappers
 from harness.mp.targets import MpTarget, both_ways, mock_mp_server
-from harness.plugin import matrix_of
+from harness.plugin import ERROR, matrix_of
 from harness.protocols import captured_protocol, protocol_of
 from harness.remote import fixtures as remote_fixtures
 from harness.subject import Subject, require
@@ -152,7 +153,10 @@ def server(request: pytest.FixtureRequest, cell: Cell) -> Iterator[Server]:
     """The server of the target: a mock with an empty store, or the live server of the release; either may be what is judged."""
     matrix = matrix_of(request.config)
     if cell.target == "live":
-        yield matrix.live.get(cell.release)
+        found, began = matrix.live.get(cell.release), time.monotonic()
+        yield found
+        if ERROR in request.node.stash:
+            matrix.live.failed(cell.release, time.monotonic() - began)
     else:
         with mock_server(cell.release, matrix.server.lm if matrix.server is not None else None) as mock:
             yield mock

@@ -128,6 +128,11 @@ class LiveServers:
             self._watches[release].require()
         return found
 
+    def failed(self, release: Release, seconds: float) -> None:
+        """A case failed with the server of a release that took so long."""
+        if release in self._watches:
+            self._watches[release].failed(seconds)
+
     def _watch(self, release: Release, server: Server) -> Watch:
         """Looks after a server, and starts it again where it is ours."""
         started = self._started.get(release)

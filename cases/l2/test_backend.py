@@ -31,7 +31,7 @@ from harness.l2.keys import L2Keys
 from harness.l2.plugin_process import Plugin
 from harness.l2.session import PluginSession
 
-SMALL, LARGE = 700, 300_000
+SMALL, LARGE = 700, 100_000
 QUICK: Final = 0.25
 """Seconds that no submit may take."""
 BURST: Final = 40
@@ -125,12 +125,12 @@ def test_late_answers(judge: Judge, plugins: PluginSession, l2_keys: L2Keys) -> 
     """An answer that comes after the wait is not taken for the answer to a later request."""
     with outage(judge, plugins, l2_keys) as out:
         out.can("slow")
-        book = out.ledger(*[LARGE] * 6)
+        book = out.ledger(*[SMALL] * 6)
         plugin = out.open()
         store(judge, plugin, book, book.keys, cites=AFTER_OUTAGE)
         first, *others = book.keys
         out.backend.slow(1.5 * out.wait)
-        out.bounded("a load of a slow backend", lambda limit: plugin.load([first], LARGE, timeout=limit))
+        out.bounded("a load of a slow backend", lambda limit: plugin.load([first], SMALL, timeout=limit))
         out.backend.slow(0)
         until = time.monotonic() + 2 * out.wait
         while time.monotonic() < until:
@@ -281,4 +281,4 @@ def test_loads_ahead_of_stores(judge: Judge, plugins: PluginSession, l2_keys: L2
 
 
 def _load(plugin: Plugin, key: str, limit: float) -> Loaded:
-    return plugin.load([key], LARGE, timeout=limit)
+    return plugin.load([key], SMALL, timeout=limit)

@@ -19,7 +19,7 @@ LARGE = 2 * 2**20
 ENOUGH = 12
 ENDS = (0, -15)
 """Status of a server that was asked to end: it does so by the signal itself, once everything is closed."""
-SALT = {"cite": "PLUG-HOST-004", "bytes_cite": "PLUG-HOST-004"}
+SALT = "PLUG-HOST-004"
 SIZES = parameters((1, 1024), (7, 1024), (3, 64 * 1024), (2, 2**20), name=lambda of: f"{of[0]}x{of[1]}")
 
 
@@ -158,9 +158,9 @@ def test_salts(served: ServedPlugin, engine: Engine, judge: Judge) -> None:
     owners = [plain, plain.of("alice"), plain.of("alice2"), plain.of("bob")]
     kept(served, engine, judge, *owners)
     for one in owners:
-        loads(engine, judge, one, because=f"the owner {one.salt or 'without a salt'!r} stored it", **SALT)
+        loads(engine, judge, one, because=f"the owner {one.salt or 'without a salt'!r} stored it", cite=SALT, bytes_cite=SALT)
     for stranger in (plain.of("ali"), plain.of("Alice"), plain.of("carol")):
-        loads(engine, judge, stranger, 0, because=f"{stranger.salt!r} stored nothing, others did", **SALT)
+        loads(engine, judge, stranger, 0, because=f"{stranger.salt!r} stored nothing, others did", cite=SALT, bytes_cite=SALT)
 
 
 @in_server("PLUG-HOST-005", "PLUG-HOST-002")

@@ -110,6 +110,11 @@ class Backend:
         said = getattr(self._running, "wait", None)
         return float(said) if isinstance(said, int | float) else None
 
+    def clear(self) -> None:
+        """Have it forget everything, if it can."""
+        if self.can("clear"):
+            self._call(self._running.clear)
+
     def corrupt(self, key: str, how: str) -> Any:
         """Damage what is stored under a key."""
         return self._call(self._running.corrupt, key, how)

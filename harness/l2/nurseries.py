@@ -26,6 +26,8 @@ from harness.l2.host.nursery import PID, READY
 from harness.l2.spec import PluginSpec
 
 HOST: Final = Path(__file__).resolve().parent / "host"
+IMPORTS: Final = 120.0
+"""Seconds that lmcache and torch may take to be imported, whatever a plugin is allowed to take."""
 KEPT: Final = 2
 """Nurseries that are there at a time; each holds lmcache and torch in memory."""
 _SUBREAPER: Final = 36
@@ -86,14 +88,14 @@ class Nursery:
                 pass_fds=(theirs.fileno(),),
             )
         self._requests = ours
-        ours.settimeout(deadline)
+        ours.settimeout(max(deadline, IMPORTS))
         try:
             said = ours.recv(len(READY))
         except TimeoutError:
             said = b""
         if said != READY:
             self.end()
-            raise ClientUnavailable(f"plugin {spec.text}: {spec.python} cannot import lmcache within {deadline:g} s")
+            raise ClientUnavailable(f"plugin {spec.text}: {spec.python} cannot import lmcache within {IMPORTS:g} s")
 
     def make(
         self, incoming: int, outgoing: int, errors: IO[bytes], watcher: Watcher | None = None

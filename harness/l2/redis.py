@@ -91,6 +91,11 @@ class RedisBackend:
         self._command(b"SET", names[0], bytes(data))
         return True
 
+    def clear(self) -> None:
+        """Forget everything, if it runs."""
+        if self._running is not None:
+            self._command(b"FLUSHALL")
+
     def close(self) -> None:
         """Stop it and remove its folder."""
         self.stop()

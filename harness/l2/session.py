@@ -98,8 +98,10 @@ class PluginSession(Watch):
         return self._said + "".join(process.stderr for process in self._processes) + servers
 
     def mark(self) -> None:
-        """Begin a new case: end what is left of the one before."""
+        """Begin a new case: end what is left of the one before, and empty a backend that can be emptied."""
         self.end_plugins()
+        if self._backend is not None:
+            self._backend.clear()
         self._said = ""
         self._serving = False
 
@@ -237,7 +239,8 @@ class PluginSession(Watch):
             if plugin.durability == "power":
                 has.append("survives-power")
         except PluginRaised as failure:
-            raise ClientUnavailable(f"plugin {self.spec.text}: {failure}", stderr=failure.stderr) from None
+            hint = "" if self.spec.params else "; --params gives it parameters"
+            raise ClientUnavailable(f"plugin {self.spec.text}: {failure}{hint}", stderr=failure.stderr) from None
         finally:
             self.end_plugins()
         return Description(

@@ -13,6 +13,8 @@ WITHIN: Final = 10.0
 """Seconds within which it must answer, asked as often as it takes; something else may be starting it again."""
 LIVES: Final = 5
 """How often a server that we start is started again in a run."""
+SPENT: Final = 240.0
+"""Seconds that cases which fail may take in all: a server that hangs or trickles in each of them would hold up a run for hours."""
 _LOOK_AGAIN: Final = 0.1
 
 
@@ -27,7 +29,15 @@ class Watch:
     revive: Callable[[], None] | None = None
     within: float = WITHIN
     _revived: int = field(default=0)
+    _spent: float = field(default=0.0)
     _lost: NotAsked | None = field(default=None)
+
+    def failed(self, seconds: float) -> None:
+        """A case failed that took so long."""
+        self._spent += seconds
+        if self._spent > SPENT and self._lost is None:
+            words = f"not run: cases that {self.name} failed before took {self._spent:.0f} s, more than {SPENT:g}"
+            self._lost = NotAsked(words, operation=None, after=ClientHang)
 
     def require(self) -> None:
         """It answers, or does once it was started again.

@@ -103,6 +103,16 @@ def test_a_live_environment_of_tox_for_multiprocess_servers_runs_its_release_wit
         assert words[words.index("--target") + 1] == "fixtures,mock,live"
 
 
+def test_a_live_environment_of_tox_for_plugins_runs_its_cases_and_measures_its_faults(environments):
+    with_plugins = [str(release) for release in WITH_MP_SERVER if release >= Release.parse("0.4.6")]
+    assert [name for name in environments if name.startswith("l2-live-")] == [f"l2-live-{one}" for one in ("all", *with_plugins)]
+    for name, releases in [("all", with_plugins), *((one, [one]) for one in with_plugins)]:
+        cases, faults = map(shlex.split, environments[f"l2-live-{name}"].strip().splitlines())
+        assert cases[:5] == [str(ROOT / "lmconform"), "plugin", "reference", "--lmcache", ",".join(releases)]
+        assert cases[cases.index("--target") + 1] == "live"
+        assert faults[1:] == ["-m", "harness.l2.served", *releases]
+
+
 @pytest.mark.parametrize(("kind", "protocol"), [("lmcache", "lm"), ("lmcache-mp", "mp")])
 def test_tox_has_an_environment_with_the_client_of_each_captured_release_and_one_with_all(environments, kind, protocol):
     releases = [str(release) for release in captured_releases(protocol=protocol)]

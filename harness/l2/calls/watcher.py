@@ -121,6 +121,10 @@ class Watcher:
             raise CannotWatch(f"the kernel does not let a process be watched: {rest or 'the process ended'}")
         self._process = int(rest)
         self._listener = descriptors[0]
+        try:
+            Path(f"/proc/{self._process}/mem").open("rb").close()
+        except OSError as error:
+            raise CannotWatch(f"the names in calls cannot be read from the plugin's memory: {error.strerror}") from None
         self._thread = threading.Thread(target=self._serve, name="watcher", daemon=True)
         self._thread.start()
 

@@ -11,6 +11,7 @@ from typing import Final, Literal
 
 from harness.l2.plugin_process import Plugin
 
+_SHOWN: Final = 16
 BATCH: Final = 32
 """Objects of one load of a check."""
 FaultKind = Literal["wrong", "lost", "unhealed", "dead"]
@@ -134,13 +135,14 @@ class Ledger:
         if data is None and self._states[key] is State.ABSENT:
             return Tally()
         if data is None:
-            faults = [Fault(must, f"{key} of {self._sizes[key]} bytes: {FAULTS[must]}")] if sure else []
+            faults = [Fault(must, f"{_named(key)} of {self._sizes[key]} bytes: {FAULTS[must]}")] if sure else []
             return Tally(checked=1, missed=1, promised=int(said), faults=faults)
         expected = content(key, self._sizes[key])
         if self._states[key] is not State.ABSENT and data == expected:
             return Tally(checked=1, whole=1)
-        stored = "" if self._states[key] is not State.ABSENT else ", and nothing was"
-        return Tally(checked=1, faults=[Fault("wrong", f"{key}: {FAULTS['wrong']}{stored}; {difference(expected, data)}")])
+        never = ", and nothing was" if self._states[key] is State.ABSENT else ""
+        words = f"{_named(key)}: {FAULTS['wrong']}{never}; {difference(expected, data)}"
+        return Tally(checked=1, faults=[Fault("wrong", words)])
 
 
 @functools.lru_cache(maxsize=64)
@@ -160,3 +162,8 @@ def difference(expected: bytes, got: bytes) -> str:
     shown = got[first : first + 8]
     kind = "zeros" if not any(got[first : last + 1]) else f"{shown.hex(' ')} ..."
     return f"{len(places)} of {len(expected)} bytes differ, from byte {first} to byte {last}: {kind}"
+
+
+def _named(key: str) -> str:
+    """A key as reports name it: long ones by their end."""
+    return f"object {key}" if len(key) <= _SHOWN else f"object ...{key[-_SHOWN:]}"

@@ -20,8 +20,8 @@ def opened(
 ) -> Iterator[Plugin | None]:
     """The plugin in a process of its own, which is killed at the end; None if the trigger killed it while it was opened.
 
-    With ``reads`` the trigger is asked about calls that only read as well. Failures of the plugin do not count against the patience of
-    the session: dying is what it is here for.
+    With ``reads`` the trigger is asked about calls that only read as well. Failures of the plugin do not count against the
+    patience of the session, since dying is what it is here for.
 
     Raises:
         CannotWatch: calls of the file system cannot be watched here.

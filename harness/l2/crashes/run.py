@@ -17,7 +17,7 @@ from harness.client import ClientCrash, ClientFailure
 from harness.l2.calls.disk import Disk
 from harness.l2.calls.watcher import CannotWatch, Watcher, why_not
 from harness.l2.crashes.damage import damage_one_file
-from harness.l2.crashes.endings import OPENING_CALLS, UNWATCHED, WATCHED, Ending, Kind, choose
+from harness.l2.crashes.endings import OPENING_CALLS, UNWATCHED, WATCHED, WORDS, Ending, Kind, choose
 from harness.l2.crashes.ledger import FAULTS, Fault, Ledger, Tally
 from harness.l2.crashes.opening import opened
 from harness.l2.crashes.report import CrashReport, Finding
@@ -105,7 +105,8 @@ class CrashRun:
                 if plugin is None:
                     return
                 report.durability = plugin.durability
-                self._check(number, epoch, plugin, report.after_crash)
+                if self._check(number, epoch, plugin, report.after_crash):
+                    return
                 report.largest_leftover = max(report.largest_leftover, self._leftover(epoch))
                 workload = Workload(plugin, epoch.ledger, random)
                 try:
@@ -134,10 +135,12 @@ class CrashRun:
         finally:
             self._report.kills[ending.kind] += 1
 
-    def _check(self, number: int, epoch: _Epoch, plugin: Plugin, total: Tally) -> None:
+    def _check(self, number: int, epoch: _Epoch, plugin: Plugin, total: Tally) -> bool:
+        """Look at everything; whether something is wrong."""
         tally = epoch.ledger.check(plugin)
         total.add(tally)
         self._found(number, epoch, tally)
+        return bool(tally.faults)
 
     def _work(self, workload: Workload, trigger: Trigger, ending: Ending, random: Random) -> None:
         """Work until the kill; a kill that did not come by the end of the work comes after it."""
@@ -164,7 +167,7 @@ class CrashRun:
     def _ended(self, ending: Ending, trigger: Trigger, epoch: _Epoch, random: Random) -> str:
         """What happened at the end, in words; power is lost here."""
         report = self._report
-        words = f"killed {'after its work' if trigger.ended is None and ending.watched else ending.kind}"
+        words = "killed after its work" if ending.watched else f"killed {WORDS[ending.kind]}"
         if report.durability == "none":
             epoch.ledger.doubt()
         if trigger.ended is not None:

@@ -129,7 +129,7 @@ class Faulty:
         """Add a line to the journal: what was called, by which thread, with which keys, and what memory is like."""
         if self._journal is None:
             return
-        views = [(view.format, view.ndim, view.readonly, view.nbytes) for view in map(memoryview, buffers)]
+        views = [(view.format, view.ndim, view.readonly, view.nbytes) for view in (memoryview(one) for one in buffers)]
         line = {"op": operation, "thread": threading.current_thread().name, "keys": list(keys), "memory": views}
         with self._journal.open("a") as file:
             file.write(json.dumps(line) + "\n")

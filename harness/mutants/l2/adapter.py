@@ -282,10 +282,14 @@ class ScramblesSources(ReferenceAdapter):
 class LoadsAfterwards(ReferenceAdapter):
     """Says that a load is complete before it has written the objects."""
 
+    def __init__(self, params: Mapping[str, Any], l1_memory_desc: object = None) -> None:
+        self._copies: dict[int, tuple[list[bytearray], list[Any]]] = {}
+        super().__init__(params, l1_memory_desc)
+
     def _keep(self, operation: Operation, number: int, result: Any) -> None:
-        if operation == "load":
-            time.sleep(2 * LATE)
         super()._keep(operation, number, result)
+        if operation == "load":
+            threading.Thread(target=self._copy, args=self._copies.pop(number), daemon=True).start()
 
     def submit_load_task(self, keys: list[Any], objects: list[Any]) -> int:
         """As the class says."""
@@ -293,11 +297,11 @@ class LoadsAfterwards(ReferenceAdapter):
         with self._lock:
             number = self._plugin.submit_batch_get([key_text(key) for key in keys], [memoryview(one) for one in copies])
             task = self._begun(number, Task("load", next(self._numbers), list(keys)))
-        threading.Thread(target=self._copy, args=(copies, objects), daemon=True).start()
+            self._copies[task] = (copies, objects)
         return task
 
     def _copy(self, copies: list[bytearray], objects: list[Any]) -> None:
-        time.sleep(3 * LATE)
+        time.sleep(2 * LATE)
         for copy, one in zip(copies, objects, strict=True):
             object_view(one).cast("B")[:] = copy
 
@@ -412,11 +416,12 @@ class DeletesNothing(ReferenceAdapter):
     found_by=("l2.adapter-eviction.deletes-of-locked-objects-end",),
 )
 class DeleteWaitsForLocks(ReferenceAdapter):
-    """Waits in a delete until nothing of it is locked."""
+    """Waits in a delete until nothing of it is locked, or until it is tired of that."""
 
     def delete(self, keys: list[Any]) -> None:
         """As the class says."""
-        while any(self._locks[key] for key in keys):
+        until = time.monotonic() + LONG
+        while any(self._locks[key] for key in keys) and time.monotonic() < until:
             time.sleep(LATE)
         super().delete(keys)
 
@@ -521,14 +526,22 @@ class SlowClose(ReferenceAdapter):
 class WritesAfterClose(ReferenceAdapter):
     """Writes to memory after it was closed."""
 
+    def __init__(self, params: Mapping[str, Any], l1_memory_desc: object = None) -> None:
+        self._over = threading.Event()
+        super().__init__(params, l1_memory_desc)
+
     def submit_load_task(self, keys: list[Any], objects: list[Any]) -> int:
         """As the class says."""
         threading.Thread(target=self._scribble, args=([object_view(one) for one in objects],), daemon=True).start()
         return super().submit_load_task(keys, objects)
 
+    def close(self) -> None:
+        """As the class says."""
+        super().close()
+        self._over.set()
+
     def _scribble(self, views: list[memoryview]) -> None:
-        while not self._closed:
-            time.sleep(LATE / 10)
+        self._over.wait()
         time.sleep(3 * LATE)
         for view in views:
             view.cast("B")[0] = 7

@@ -31,7 +31,7 @@ class OverLink(ReferencePlugin):
 @l2_mutant(
     "l2-waits-for-the-gateway",
     stands_for="A socket without a time limit.",
-    found_by=("l2.backend.slow", "l2.backend.late-answers"),
+    found_by=("l2.backend.slow",),
 )
 class WaitsForTheGateway(OverLink):
     """Waits for an answer of the gateway as long as that takes."""
@@ -80,6 +80,26 @@ class NeverConnectsAgain(OverLink):
             except OSError:
                 self._down_until = float("inf")
                 raise
+
+
+@l2_mutant(
+    "l2-one-connection-for-ever",
+    stands_for="A client library that is given a connected socket, and knows no way to make another.",
+    found_by=("l2.backend.restarted", "l2.backend.goes-down"),
+)
+class KeepsOneConnection(OverLink):
+    """Goes on asking over its first connection when that is broken."""
+
+    class Link(GatewayLink):
+        """Has one connection."""
+
+        _only: socket.socket | None = None
+
+        def _connection(self, until: float) -> tuple[socket.socket, bool]:
+            if self._only is None:
+                self._only = super()._connection(until)[0].dup()
+            self._only.settimeout(max(0.01, until - time.monotonic()))
+            return self._only.dup(), True
 
 
 @l2_mutant(

@@ -85,7 +85,8 @@ class WritesBehind(OverFolder):
             with self._guard:
                 due = [(key, data) for key, (data, when) in self._gathered.items() if when <= now]
             for key, data in due:
-                super().store(key, leased(Lease(), [memoryview(data)])[0])
+                with self._locks.of(key):
+                    self._write(key, leased(Lease(), [memoryview(data)])[0])
                 with self._guard:
                     self._gathered.pop(key, None)
 

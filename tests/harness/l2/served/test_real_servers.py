@@ -1,6 +1,8 @@
 """Plugins in real servers: the keys and the memory that they are given, and some of what was measured, measured again."""
 
 import json
+import subprocess
+import sys
 from collections import Counter
 
 import pytest
@@ -26,6 +28,14 @@ def test_a_server_does_with_a_plugin_that_misbehaves_what_was_measured(pinned_mp
     known = read_measured()[pinned_mp_release]
     found = dict(measure(pinned_mp_release, [NONE, *map(Fault, QUICK)], tmp_path))
     assert found == {NONE: Outcome(), **{Fault(name): known[name] for name in QUICK}}
+
+
+def test_the_reference_plugin_passes_every_case_inside_the_newest_server(pinned_mp_release, tmp_path):
+    words = ["plugin", "reference", "--lmcache", str(pinned_mp_release), "--target", "live", "--only", "l2.in-server.*"]
+    command = [sys.executable, "-m", "harness.cli.main", *words, "--out", str(tmp_path)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "16 pass" in done.stdout
 
 
 @pytest.fixture(scope="module")
