@@ -1,17 +1,10 @@
-"""Environments of tox for the real lmcache, one for every captured release and one for all.
-
-``live-RELEASE`` runs the matrix of the reference client with real servers, ``live-mp-RELEASE`` that of the reference client of
-the multiprocess server's wire with real multiprocess servers, ``lmcache-RELEASE`` and ``lmcache-mp-RELEASE`` those of lmcache's
-own clients, ``l2-real-RELEASE`` those of the adapters for L2 that lmcache ships, against the lists of what they are known to
-fail. ``l2-live-RELEASE`` runs the reference plugin inside the real multiprocess server, and measures again what that makes of
-plugins that misbehave. ``server-lm-RELEASE`` judges the real ``lm://`` server by what
-any server has to do, against the list of what it is known to fall short of.
-"""
+"""Environments of tox for the real lmcache, families with one for every captured release that has it, and one for all."""
 
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -22,106 +15,91 @@ from tox.plugin import impl
 ROOT = Path(__file__).resolve().parent
 CORPUS = ROOT / "cases" / "corpus"
 CAPTURED = sorted((path.parent.name for path in CORPUS.glob("*/manifest.json")), key=Version)
-CHOICES = {f"live-{releases}": releases for releases in ("all", *CAPTURED)}
-"""Name of an environment to what ``--lmcache`` takes."""
 WITH_MP = [release for release in CAPTURED if (CORPUS / release / "mp" / "manifest.json").is_file()]
 WITH_MP_SERVER = [release for release in WITH_MP if Version(release) >= Version("0.3.10")]
 """0.3.9.post1 and 0.3.9.post2 have the messages and no server."""
-MP_CHOICES = {
-    f"live-mp-{name}": ",".join(some) for name, some in (("all", WITH_MP_SERVER), *((one, [one]) for one in WITH_MP_SERVER))
-}
-"""The same for multiprocess servers."""
+WITH_ADAPTERS = [release for release in WITH_MP if Version(release) >= Version("0.4.3")]
 WITH_PLUGINS = [release for release in WITH_MP if Version(release) >= Version("0.4.6")]
 """Older servers move no data without a GPU, and so have nothing for a plugin."""
-PLUGINS = {f"l2-live-{name}": some for name, some in (("all", WITH_PLUGINS), *((one, [one]) for one in WITH_PLUGINS))}
-"""The same for servers with a storage plugin."""
-CLIENTS = {
-    f"{kind}-{name}": (kind, releases)
-    for kind, captured in (("lmcache", CAPTURED), ("lmcache-mp", WITH_MP))
-    for name, releases in (("all", captured), *((one, [one]) for one in captured))
-}
-"""Name of an environment to the kind of client and the releases that it judges, each as the release that it is."""
-SERVERS = {f"server-lm-{releases}": releases for releases in ("all", *CAPTURED)}
-"""Name of an environment to the releases whose real ``lm://`` server it judges."""
 ADAPTERS = ("fs", "fs_native", "mock", "resp")
 """Adapters for L2 that lmcache ships and that run on a CPU; the last one needs the system's ``redis-server``."""
-WITH_ADAPTERS = [release for release in WITH_MP if Version(release) >= Version("0.4.3")]
+
+
+@dataclass(frozen=True)
+class Family:
+    """Environments ``NAME-RELEASE`` and ``NAME-all``."""
+
+    name: str
+    about: str
+    releases: Sequence[str]
+    commands: Callable[[Sequence[str]], Iterator[str]] | None = None
+    """What they run; None where the section of that name in ``tox.ini`` says it."""
+
+
+def _judge(results: str, *words: str) -> str:
+    return shlex.join([str(ROOT / "lmconform"), *words, "--out", str(ROOT / ".tox" / "results" / results)])
+
+
+def _clients(kind: str) -> Callable[[Sequence[str]], Iterator[str]]:
+    def commands(releases: Sequence[str]) -> Iterator[str]:
+        for release in releases:
+            has_server = kind == "lmcache" or release in WITH_MP_SERVER
+            target = "fixtures,mock,live" if has_server else "fixtures,mock"
+            words = ("--client", f"{kind}:{release}", "--lmcache", release, "--target", target, "--expectations", kind)
+            yield _judge(f"{kind}-{release}", "run", *words)
+
+    return commands
+
+
+def _adapters(releases: Sequence[str]) -> Iterator[str]:
+    for release in releases:
+        for adapter in ADAPTERS:
+            words = (f"lmcache:{adapter}", "--type", "plugin", "--lmcache", release, "--expectations", f"lmcache-l2-{adapter}")
+            yield _judge(f"l2-{adapter}-{release}", "plugin", *words)
+
+
+def _connectors(releases: Sequence[str]) -> Iterator[str]:
+    some = ",".join(releases)
+    name = releases[0] if len(releases) == 1 else "all"
+    yield _judge(f"remote-reference-{name}", "connector", "reference", "--lmcache", some)
+    yield _judge(f"remote-fs-{name}", "connector", "lmcache:fs", "--lmcache", some, "--expectations", "lmcache-remote")
+
+
+FAMILIES = (
+    Family("live", "the matrix of the reference client against the real server", CAPTURED),
+    Family("live-mp", "the matrix of reference-mp against the real multiprocess server", WITH_MP_SERVER),
+    Family("lmcache", "the matrix of lmcache's own client, against the list of what it fails", CAPTURED, _clients("lmcache")),
+    Family("lmcache-mp", "the same for its client of the multiprocess server", WITH_MP, _clients("lmcache-mp")),
+    Family("server-lm", "the real lm:// server, judged by what any has to do", CAPTURED),
+    Family("server-mp", "the real multiprocess server, likewise", WITH_MP_SERVER),
+    Family("l2-live", "a storage plugin in the real multiprocess server, right and misbehaving", WITH_PLUGINS),
+    Family("l2-real", "the adapters for L2 that lmcache ships, against the lists of what they fail", WITH_ADAPTERS, _adapters),
+    Family("remote", "remote connectors, the reference and lmcache's own of the file system", CAPTURED, _connectors),
+)
+
+
+def _environments() -> Iterator[tuple[str, Family, Sequence[str]]]:
+    """Name, family and releases of each."""
+    for family in FAMILIES:
+        yield f"{family.name}-all", family, family.releases
+        yield from ((f"{family.name}-{release}", family, [release]) for release in family.releases)
 
 
 @impl
 def tox_extend_envs() -> Iterable[str]:
     """Their names; ``tox.ini`` has no list of them."""
-    return (*CHOICES, *MP_CHOICES, *PLUGINS, *CLIENTS, *SERVERS, *(f"l2-real-{release}" for release in WITH_ADAPTERS))
+    return [name for name, _, _ in _environments()]
 
 
 @impl
 def tox_add_core_config(core_conf: Any, state: Any) -> None:
-    """Each of them is the section ``live`` of ``tox.ini`` with its releases."""
+    """Each has the commands of its family, or the section of ``tox.ini`` that is named so, with its releases."""
     del core_conf
-    for name, releases in CHOICES.items():
+    for name, family, releases in _environments():
         loader = MemoryLoader(
-            base=["live", "testenv"],
-            description=f"the matrix of the reference client against the real server: lmcache {releases}",
-            set_env={"LMCONFORM_LIVE": releases},
-        )
-        state.conf.memory_seed_loaders[name].append(loader)
-    for name, releases in MP_CHOICES.items():
-        loader = MemoryLoader(
-            base=["live-mp", "testenv"],
-            description=f"the matrix of reference-mp against the real multiprocess server: lmcache {releases}",
-            set_env={"LMCONFORM_LIVE": releases},
-        )
-        state.conf.memory_seed_loaders[name].append(loader)
-    for name, releases in PLUGINS.items():
-        loader = MemoryLoader(
-            base=["l2-live", "testenv"],
-            description=f"a storage plugin in the real multiprocess server, right and misbehaving: lmcache {', '.join(releases)}",
+            base=[family.name if family.commands is None else "lmcache", "testenv"],
+            description=f"{family.about}: lmcache {', '.join(releases)}",
             set_env={"LMCONFORM_LIVE": ",".join(releases), "LMCONFORM_EACH": " ".join(releases)},
+            **({"commands": list(family.commands(releases))} if family.commands is not None else {}),
         )
         state.conf.memory_seed_loaders[name].append(loader)
-    for name, (kind, releases) in CLIENTS.items():
-        loader = MemoryLoader(
-            base=["lmcache", "testenv"],
-            description=f"the matrix of lmcache's own client, {kind}: {', '.join(releases)}",
-            commands=[_judge(kind, release) for release in releases],
-        )
-        state.conf.memory_seed_loaders[name].append(loader)
-    for name, releases in SERVERS.items():
-        folder = ROOT / ".tox" / "results" / name
-        words = ["server", "lmcache", "--protocol", "lm", "--lmcache", releases, "--expectations", "lmcache-server"]
-        loader = MemoryLoader(
-            base=["lmcache", "testenv"],
-            description=f"the real lm:// server, judged by what any has to do: lmcache {releases}",
-            commands=[shlex.join([str(ROOT / "lmconform"), *words, "--out", str(folder)])],
-        )
-        state.conf.memory_seed_loaders[name].append(loader)
-    for release in WITH_ADAPTERS:
-        loader = MemoryLoader(
-            base=["lmcache", "testenv"],
-            description=f"the cases of storage plugins for the adapters that lmcache {release} ships: {', '.join(ADAPTERS)}",
-            ignore_errors=True,
-            commands=[_judge_adapter(adapter, release) for adapter in ADAPTERS],
-        )
-        state.conf.memory_seed_loaders[f"l2-real-{release}"].append(loader)
-
-
-def _judge_adapter(adapter: str, release: str) -> str:
-    folder = ROOT / ".tox" / "results" / f"l2-{adapter}-{release}"
-    words = [f"lmcache:{adapter}", "--type", "plugin", "--lmcache", release, "--expectations", f"lmcache-l2-{adapter}"]
-    return shlex.join([str(ROOT / "lmconform"), "plugin", *words, "--out", str(folder)])
-
-
-def _judge(kind: str, release: str) -> str:
-    folder = ROOT / ".tox" / "results" / f"{kind}-{release}"
-    has_server = kind == "lmcache" or release in WITH_MP_SERVER
-    words = [
-        "--client",
-        f"{kind}:{release}",
-        "--lmcache",
-        release,
-        "--target",
-        "fixtures,mock,live" if has_server else "fixtures,mock",
-        "--expectations",
-        kind,
-    ]
-    return shlex.join([str(ROOT / "lmconform"), "run", *words, "--out", str(folder)])

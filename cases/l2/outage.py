@@ -12,8 +12,9 @@ from cases.l2.aftermath import Cites, ledger, plugin_case
 from harness.client import ClientFailure, ClientHang
 from harness.failure import UnsupportedByClient
 from harness.judge import Judge
+from harness.l2.answers import Submitted
 from harness.l2.backend import Backend
-from harness.l2.crashes.ledger import FAULTS, Ledger
+from harness.l2.crashes.ledger import FAULTS, Ledger, content
 from harness.l2.keys import L2Keys
 from harness.l2.plugin_process import Plugin
 from harness.l2.session import PluginSession
@@ -33,7 +34,13 @@ FAR: Final = 30.0
 """Seconds that a backend takes which hangs, for our purposes."""
 BEAT: Final = 0.05
 RECOVERY: Final = 5.0
+PATIENCE: Final = 20.0
 AFTER_OUTAGE: Final[Cites] = {"wrong": RIGHT, "lost": RECOVERS, "dead": RECOVERS, "unhealed": RECOVERS}
+SHARE: Final = 1 << 20
+"""Bytes of a store that waits."""
+ROUND: Final = 100
+MOST: Final = 3000
+"""Stores after which a limit is no longer expected."""
 T = TypeVar("T")
 
 backend_case = partial(plugin_case, needs=("backend",))
@@ -86,6 +93,20 @@ class Outage:
                 f"{what} was not answered within {self.in_time:g} s, twice the wait of {self.wait:g} s and a second", cite=BOUNDED
             )
 
+    def prepare(self, plugin: Plugin, book: Ledger, keys: Sequence[str]) -> None:
+        """Store objects while all is well; on a busy machine that may take more than the wait, and is tried again."""
+        until = time.monotonic() + PATIENCE
+        book.storing(keys)
+        while not (stored := plugin.store([book.object(key) for key in keys])).ok:
+            self.judge.holds(
+                time.monotonic() < until,
+                f"for {PATIENCE:g} s no store of {len(keys)} objects succeeded, though nothing stood in its way",
+                cite=RECOVERS,
+                client_answered=f"not ok: {stored.error or 'without a reason'}",
+            )
+            time.sleep(BEAT)
+        book.stored(keys, ok=True)
+
     def misses(self, plugin: Plugin, book: Ledger, keys: Sequence[str], *, why: str) -> None:
         """Load and look up objects while they cannot be had: each is a miss, in time."""
         loaded = self.bounded(
@@ -130,6 +151,23 @@ class Outage:
                     cite=cites["unhealed"],
                 )
             time.sleep(BEAT)
+
+
+def stores_until_one_is_refused(plugin: Plugin, keys: L2Keys, wait: float) -> tuple[int, int]:
+    """Submit stores until one is refused at once, or there are very many: how many were submitted, and how many refused.
+
+    All are made from one piece of memory. A failure counts as a refusal if it came long before the wait was over.
+    """
+    memory = plugin.buffers([content("backlog", SHARE)])
+    sent: dict[int, Submitted] = {}
+    refused = 0
+    while len(sent) < MOST and not refused:
+        steps = [plugin.step("submit_store", keys=[key], buffers=memory) for key in keys.some(ROUND)]
+        answers = plugin.together({"server": steps})["server"]
+        sent |= {answer["id"]: Submitted.of(answer) for answer in answers if "id" in answer}
+        drained = plugin.drain().completions
+        refused = sum(not one.ok and one.id in sent and one.at - sent[one.id].at < wait / 2 for one in drained)
+    return len(sent), refused
 
 
 @contextlib.contextmanager

@@ -4,7 +4,7 @@ import time
 from functools import partial
 from typing import Final
 
-from cases.l2.aftermath import ALONE_AFFECTED, HEALS, SPOILED, Cites, check, heal, opening, store
+from cases.l2.aftermath import ALONE_AFFECTED, HEALS, SPOILED, Cites, check, heal, opening
 from cases.l2.outage import (
     AFTER_OUTAGE,
     AHEAD,
@@ -21,12 +21,12 @@ from cases.l2.outage import (
     backend_case,
     native_backend_case,
     outage,
+    stores_until_one_is_refused,
 )
 from harness.case import parameters
 from harness.client import ClientHang
 from harness.judge import Judge
-from harness.l2.answers import Loaded, Submitted
-from harness.l2.crashes.ledger import content
+from harness.l2.answers import Loaded
 from harness.l2.keys import L2Keys
 from harness.l2.plugin_process import Plugin
 from harness.l2.session import PluginSession
@@ -36,11 +36,6 @@ QUICK: Final = 0.25
 """Seconds that no submit may take."""
 BURST: Final = 40
 """Stores that wait in a queue."""
-MOST: Final = 6000
-"""Stores after which a limit is no longer expected."""
-SHARE: Final = 1 << 20
-"""Bytes of each; the memory is the same for all."""
-ROUND: Final = 100
 
 
 @backend_case(STARTS, BOUNDED, RECOVERS)
@@ -64,7 +59,7 @@ def test_goes_down(judge: Judge, plugins: PluginSession, l2_keys: L2Keys) -> Non
     with outage(judge, plugins, l2_keys) as out:
         book = out.ledger(SMALL, LARGE, SMALL, LARGE)
         plugin = out.open()
-        store(judge, plugin, book, book.keys[:2], cites=AFTER_OUTAGE)
+        out.prepare(plugin, book, book.keys[:2])
         out.backend.stop()
         for _ in range(2):
             out.misses(plugin, book, book.keys[:2], why="the backend is down")
@@ -82,7 +77,7 @@ def test_goes_down_under_way(judge: Judge, plugins: PluginSession, l2_keys: L2Ke
         book = out.ledger(*[LARGE] * 4, *[LARGE] * 4)
         there, late = book.keys[:4], book.keys[4:]
         plugin = out.open()
-        store(judge, plugin, book, there, cites=AFTER_OUTAGE)
+        out.prepare(plugin, book, there)
         out.backend.slow(out.wait / 4)
         targets = [plugin.blank([book.size(key)]) for key in there]
         loads = [plugin.submit_load([key], target) for key, target in zip(there, targets, strict=True)]
@@ -111,7 +106,7 @@ def test_slow(judge: Judge, plugins: PluginSession, l2_keys: L2Keys) -> None:
         book = out.ledger(LARGE, *[SMALL] * 8)
         there, late = book.keys[:6], book.keys[6:]
         plugin = out.open()
-        store(judge, plugin, book, there, cites=AFTER_OUTAGE)
+        out.prepare(plugin, book, there)
         out.backend.slow(FAR)
         out.misses(plugin, book, there, why=f"the backend takes {FAR:g} s for an answer")
         out.refuses(plugin, book, late, why=f"the backend takes {FAR:g} s for an answer")
@@ -127,7 +122,7 @@ def test_late_answers(judge: Judge, plugins: PluginSession, l2_keys: L2Keys) -> 
         out.can("slow")
         book = out.ledger(*[SMALL] * 6)
         plugin = out.open()
-        store(judge, plugin, book, book.keys, cites=AFTER_OUTAGE)
+        out.prepare(plugin, book, book.keys)
         first, *others = book.keys
         out.backend.slow(1.5 * out.wait)
         out.bounded("a load of a slow backend", lambda limit: plugin.load([first], SMALL, timeout=limit))
@@ -152,7 +147,7 @@ def test_restarted(judge: Judge, plugins: PluginSession, l2_keys: L2Keys) -> Non
         out.can("restart")
         book = out.ledger(SMALL, LARGE)
         plugin = out.open()
-        store(judge, plugin, book, book.keys, cites=AFTER_OUTAGE)
+        out.prepare(plugin, book, book.keys)
         for _ in range(2):
             out.backend.restart()
             book.doubt()
@@ -166,7 +161,7 @@ def test_restarted_empty(judge: Judge, plugins: PluginSession, l2_keys: L2Keys) 
         out.can("restart_empty")
         book = out.ledger(SMALL, LARGE)
         plugin = out.open()
-        store(judge, plugin, book, book.keys, cites=AFTER_OUTAGE)
+        out.prepare(plugin, book, book.keys)
         out.backend.restart_empty()
         book.doubt()
         out.recovers(plugin, book, cites={**AFTER_OUTAGE, "unhealed": EMPTY})
@@ -179,7 +174,7 @@ def test_full(judge: Judge, plugins: PluginSession, l2_keys: L2Keys) -> None:
         out.can("refuse")
         book = out.ledger(SMALL, LARGE, SMALL)
         plugin = out.open()
-        store(judge, plugin, book, book.keys[:2], cites=AFTER_OUTAGE)
+        out.prepare(plugin, book, book.keys[:2])
         out.backend.refuse(on=True)
         out.refuses(plugin, book, book.keys[2:], why="the backend is full", cite=FULL)
         check(judge, plugin, book, after="while the backend is full", cites={**AFTER_OUTAGE, "lost": FULL})
@@ -194,7 +189,7 @@ def test_damaged(judge: Judge, plugins: PluginSession, l2_keys: L2Keys, vector: 
         out.can("corrupt")
         book = out.ledger(SMALL, LARGE, SMALL)
         plugin = out.open()
-        store(judge, plugin, book, book.keys)
+        out.prepare(plugin, book, book.keys)
         out.backend.corrupt(book.keys[1], vector)
         book.deleting(book.keys[1:2])
         after = f"after damage to what the backend keeps ({vector})"
@@ -234,21 +229,11 @@ def test_backlog(judge: Judge, plugins: PluginSession, l2_keys: L2Keys) -> None:
     with outage(judge, plugins, l2_keys) as out:
         out.can("slow")
         plugin = out.open()
-        memory = plugin.buffers([content("backlog", SHARE)])
         out.backend.slow(0.7 * out.wait)
-        sent: dict[int, Submitted] = {}
-        refused = False
-        while len(sent) < MOST and not refused:
-            for key in l2_keys.some(ROUND):
-                one = plugin.submit_store([key], memory)
-                sent[one.id] = one
-            refused = any(
-                not completion.ok and completion.id in sent and completion.at - sent[completion.id].at < out.wait / 2
-                for completion in plugin.drain().completions
-            )
+        sent, refused = stores_until_one_is_refused(plugin, l2_keys, out.wait)
         judge.holds(
             refused,
-            f"{len(sent)} stores were taken and none refused while the backend needs {0.7 * out.wait:.1f} s for each",
+            f"{sent} stores were taken and none refused while the backend needs {0.7 * out.wait:.1f} s for each",
             cite=LIMIT,
         )
 
@@ -261,7 +246,7 @@ def test_loads_ahead_of_stores(judge: Judge, plugins: PluginSession, l2_keys: L2
         book = out.ledger(SMALL, *[SMALL] * BURST)
         wanted, *others = book.keys
         plugin = out.open()
-        store(judge, plugin, book, [wanted], cites=AFTER_OUTAGE)
+        out.prepare(plugin, book, [wanted])
         out.backend.slow(out.wait / 5)
         memory = plugin.buffers([book.object(key)[1] for key in others])
         stores = {plugin.submit_store([key], [one]).id for key, one in zip(others, memory, strict=True)}

@@ -16,6 +16,7 @@ SIZE = 256 * 1024
 CYCLES = 5
 SETTLE = 5.0
 """Seconds for what ends by itself after ``close``."""
+MOMENT = 0.05
 WATCHED = 0.5
 """Seconds for which memory is watched after ``close``."""
 
@@ -90,7 +91,7 @@ def test_nothing_left(judge: Judge, plugin: Plugin, plugins: PluginSession, l2_k
     until = time.monotonic() + SETTLE
     left = _more(before, plugin.resources())
     while left and time.monotonic() < until:
-        time.sleep(0.05)
+        plugin.idle(MOMENT)
         left = _more(before, plugin.resources())
     judge.holds(not left, f"{CYCLES} instances were opened, used and closed, and left {', '.join(left)}", got=left)
 

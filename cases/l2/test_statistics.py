@@ -5,13 +5,12 @@ from collections.abc import Mapping
 from typing import Final
 
 from cases.l2.aftermath import CITES, Cites, ledger, plugin_case, store
-from cases.l2.outage import outage
+from cases.l2.outage import outage, stores_until_one_is_refused
 from harness.case import parameters
 from harness.client import ClientFailure
 from harness.failure import UnsupportedByClient
 from harness.judge import Judge
-from harness.l2.answers import Submitted
-from harness.l2.crashes.ledger import Ledger, content
+from harness.l2.crashes.ledger import Ledger
 from harness.l2.keys import L2Keys
 from harness.l2.plugin_process import Plugin
 from harness.l2.session import PluginSession
@@ -21,7 +20,6 @@ APART: Final = "PLUG-STAT-001"
 LEAST: Final = "PLUG-STAT-002"
 AT_ONCE: Final = "PLUG-STAT-003"
 SMALL, LARGE = 700, 300_000
-MOST, ROUND, SHARE = 6000, 100, 1 << 20
 QUICK: Final = 2.0
 """Seconds for the statistics."""
 
@@ -122,16 +120,9 @@ def _damage_one(plugin: Plugin, book: Ledger) -> Mapping[str, int]:
 
 def _reject(judge: Judge, plugin: Plugin, keys: L2Keys, before: Mapping[str, int], wait: float) -> None:
     """Submit until stores are refused at once; as many are counted."""
-    memory = plugin.buffers([content("rejected", SHARE)])
-    sent: dict[int, Submitted] = {}
-    refused = 0
-    while len(sent) < MOST and not refused:
-        for key in keys.some(ROUND):
-            one = plugin.submit_store([key], memory)
-            sent[one.id] = one
-        refused = sum(not one.ok and one.id in sent and one.at - sent[one.id].at < wait / 2 for one in plugin.drain().completions)
+    sent, refused = stores_until_one_is_refused(plugin, keys, wait)
     if not refused:
-        raise UnsupportedByClient("backend", f"none of {len(sent)} stores was refused at once")
+        raise UnsupportedByClient("backend", f"none of {sent} stores was refused at once")
     counted = _told(plugin)["rejected"] - before["rejected"]
     judge.holds(
         counted >= refused,

@@ -60,7 +60,18 @@ _BESIDES: Final = {("later_first_tier", "never"): ("later_second_tier", "never")
 
 def page() -> str:
     """The whole page."""
-    return f"{_INTRODUCTION}\n\n{table(_HEAD, _rows(read_measured()))}\n"
+    measured = read_measured()
+    return "\n\n".join(filter(None, (_INTRODUCTION, _less(measured), table(_HEAD, _rows(measured))))) + "\n"
+
+
+def _less(measured: Measured) -> str:
+    counts = {release: sum(fault.text in outcomes for fault in FAULTS) for release, outcomes in sorted(measured.items())}
+    fewer = [f"{release} for {count}" for release, count in counts.items() if count < len(FAULTS)]
+    if not fewer:
+        return ""
+    return (
+        f"Not every release was measured for all {len(FAULTS)} faults: {', '.join(fewer)}. Ranges pass over the others of these."
+    )
 
 
 def _rows(measured: Measured) -> Iterator[Sequence[str]]:

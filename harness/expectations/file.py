@@ -26,7 +26,10 @@ from wire.release import ReleaseRange
 TABLE: Final = "expectation"
 TODO: Final = "TODO"
 """How a reason begins that nobody has written yet."""
-SHIPPED_NAMES: Final = ("lmcache", "lmcache-mp", "lmcache-server", "lmcache-mp-server", "lmcache-l2", "lmcache-remote")
+SHIPPED_NAMES: Final = (
+    *("lmcache", "lmcache-mp", "lmcache-server", "lmcache-mp-server", "lmcache-remote"),
+    *("lmcache-l2-fs", "lmcache-l2-fs_native", "lmcache-l2-mock", "lmcache-l2-resp"),
+)
 _SYSTEMS: Final = ("linux", "darwin")
 _MACHINES: Final = ("x86_64", "aarch64", "arm64", "armv7l", "i686", "ppc64le", "riscv64", "s390x")
 PLATFORMS: Final = (*_SYSTEMS, *_MACHINES, *(f"{system}-{machine}" for system in _SYSTEMS for machine in _MACHINES))

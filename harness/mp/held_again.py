@@ -7,6 +7,7 @@ size. Replies may come in any order. A whole request that the real server left w
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
@@ -31,6 +32,8 @@ QUIET: Final = 0.05
 """Seconds behind the answer to a NOOP on the same connection, after which what has not come will not come."""
 POLLS: Final = 400
 POLL_PAUSE: Final = 0.02
+COPIED: Final = 0.3
+"""Seconds in which a server that was told to copy from an engine's tensors, and has answered, is done; it tells nobody when."""
 OFFER_PATIENCE: Final = 2.0
 """Seconds to wait for an operation that a server may lack."""
 _NOTHING: Final = b""
@@ -82,6 +85,8 @@ class _Play:
                 self._read(step)
             case "contains":
                 self._contains(step)
+            case "status" if self.transcript.setting == "cpu-tensors":
+                time.sleep(COPIED)
             case "restart":
                 if self.restart is None:
                     raise LeftOut("it restarts the server, which was started by somebody else")
@@ -124,8 +129,6 @@ class _Play:
         self._compare(sent.operation if sent is not None else None, expected["frames"][1:], found)
 
     def _poll(self, index: int, step: MpStep) -> None:
-        import time
-
         operation, peer = self.sent[index].operation, self.peers[_name(step)]
         frames, found = self._frames(step), []
         for _ in range(POLLS):

@@ -258,9 +258,11 @@ class MpPeer:
         name = self.table.name_of(operation)
         frames = self.reply(uid, patience=patience)
         if frames is None:
-            came = f"; another message came: {_shown(self._kept[0])}" if self._kept else ""
             waited = self.patience if patience is None else patience
-            raise MpPeerFailed(ANSWERS, f"{name} was not answered within {waited:g} s{came}")
+            words = f"{name} was not answered within {waited:g} s"
+            if self._kept:
+                raise MpPeerFailed(ECHO, f"{words}; a message came that begins with another uid: {_shown(self._kept[0])}")
+            raise MpPeerFailed(ANSWERS, words)
         return self.read(name, pack(self.table.named(name).number), frames)
 
     def read(self, name: str, sent: bytes, frames: Sequence[bytes]) -> Value:

@@ -212,8 +212,9 @@ class Host:
         with contextlib.suppress(ProcessLookupError):
             os.kill(self._child, signal.SIGUSR1)
         until = time.monotonic() + _STACKS
-        with contextlib.suppress(TimeoutError, ProcessEnded, PipeClosed):
-            self._process.receive(until)
+        with contextlib.suppress(TimeoutError, ProcessEnded, PipeClosed, ValueError):
+            if "ended" in json.loads(self._process.receive(until)):  # it did not survive the question
+                self._child = None
 
     def _ended(self, deadline: float) -> None:
         """Wait until the program says that the process of the connector is gone, whatever that said last."""

@@ -136,9 +136,8 @@ def _built_in(text: str, name: str, url: str | None) -> ConnectorSpec:
     if name in BUILT_IN:
         return replace(BUILT_IN[name], text=text)
     if url is None:
-        raise UsageError(
-            f"{text!r} is no connector that is known here; write one of: {', '.join(sorted(BUILT_IN))}, or add --url"
-        )
+        known = ", ".join(f"lmcache:{one}" for one in sorted(BUILT_IN))
+        raise UsageError(f"{text!r} is no connector that is known here; write one of: {known}, or add --url")
     return ConnectorSpec(text, url=url)
 
 

@@ -20,7 +20,14 @@ from wire.release import KNOWN_RELEASES, Release
 pytestmark = pytest.mark.live
 
 FIRST = Release.parse("0.4.2")
-CHEAP = ("l2.adapter-*", "l2.semantics.*", "l2.identity.*", "l2.deleting.*", "l2.integrity.damaged-while-open*")
+CHEAP = (
+    "l2.adapter-contract.*",
+    "l2.adapter-eviction.*",
+    "l2.semantics.other-size*-alone--100]",
+    "l2.identity.keys*-separators]",
+    "l2.integrity.damaged-while-open*-flip-middle]",
+    "l2.integrity.damaged-while-open*-cut-half]",
+)
 
 
 def methods(release, module, name):
@@ -84,7 +91,7 @@ def test_lmcache_is_imported_once(session):
     assert time.monotonic() - began < 5
 
 
-@pytest.mark.parametrize("release", ["0.4.2", "0.4.7", "0.5.6"])
+@pytest.mark.parametrize("release", ["0.4.2", "0.5.6"])
 def test_the_reference_adapter_keeps_the_contract(pinned_mp_release, release, tmp_path):
     code = run_matrix(
         RunOptions(
@@ -116,6 +123,7 @@ def test_what_an_adapter_of_lmcache_fails_is_listed_and_nothing_else_is(pinned_m
             only=CHEAP,
             expectations=Path(f"lmcache-l2-{adapter}"),
             folder=tmp_path,
+            deadline=8.0,
             jobs=1,
         )
     )

@@ -16,7 +16,7 @@ from wire.release import KNOWN_RELEASES, Release
 
 REQUIREMENTS = load_requirements()
 CAPTURED = captured_releases()
-ID = re.compile(r"(?<![A-Z-])(?:SRV-(?:LM|MP)|PLUG|CONN|LM|KEY|LAY|MP)(?:-[A-Z]+)?-[A-Za-z]*\d\w*")
+ID = re.compile(r"(?<![\w-])(?:LM|KEY|LAY|MP|SRV|PLUG|CONN)(?:-[A-Z]+)?-[A-Za-z]*\d\w*")
 
 
 @dataclass(frozen=True)

@@ -103,6 +103,15 @@ def test_a_live_environment_of_tox_for_multiprocess_servers_runs_its_release_wit
         assert words[words.index("--target") + 1] == "fixtures,mock,live"
 
 
+def test_tox_has_an_environment_that_judges_the_multiprocess_server_of_each_release_and_one_with_all(environments):
+    named = {"server-mp-all": ",".join(map(str, WITH_MP_SERVER)), **{f"server-mp-{one}": str(one) for one in WITH_MP_SERVER}}
+    assert [name for name in environments if name.startswith("server-mp-")] == list(named)
+    for name, releases in named.items():
+        words = shlex.split(environments[name])
+        assert words[:7] == [str(ROOT / "lmconform"), "server", "lmcache", "--protocol", "mp", "--lmcache", releases]
+        assert words[words.index("--expectations") + 1] == "lmcache-mp-server"
+
+
 def test_a_live_environment_of_tox_for_plugins_runs_its_cases_and_measures_its_faults(environments):
     with_plugins = [str(release) for release in WITH_MP_SERVER if release >= Release.parse("0.4.6")]
     assert [name for name in environments if name.startswith("l2-live-")] == [f"l2-live-{one}" for one in ("all", *with_plugins)]

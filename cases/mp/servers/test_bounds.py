@@ -182,7 +182,8 @@ def _stored(judge: Judge, release: Release, server: MpTarget, made: Path, vector
         record = prompt.record(release, bench.engine.rank)
         bench.peer.ask("PREPARE_STORE", record, bench.engine.instance)
         bench.peer.send("COMMIT_STORE", record, bench.engine.instance, data)
-        bench.peer.settle()
+        later = bench.prompt(1).record(release, bench.engine.rank)
+        bench.peer.ask("PREPARE_RETRIEVE", later, bench.engine.instance)  # waits behind the commit, where workers have queues
         return bench.lookup(bench.again(prompt))
 
 

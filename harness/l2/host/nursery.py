@@ -24,8 +24,8 @@ REQUEST = 1 << 16
 def main(arguments: Sequence[str]) -> None:
     """Serve requests on the socket of a number, each answered with the number of a process.
 
-    A request has three descriptors: two pipes, and where to write errors. A fourth one is a socket, and the bytes of the request are
-    a filter of system calls, if the process is to be watched (``watched``).
+    A request has three descriptors: two pipes, and where to write errors. If the process is to be watched (``watched``), a fourth
+    one is a socket, and the bytes of the request are a filter of system calls.
     """
     number, text = arguments
     given = json.loads(text)

@@ -128,6 +128,7 @@ class FaultyServer:
         for _ in range(fault.lookups - 1):
             engine.look_up(far)
         alive = engine.alive()
+        server.written_through(PATIENCE)
         if fault.name not in LASTING:
             self._switch.write_text("")
         later_store = stored(engine, later)

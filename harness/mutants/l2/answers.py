@@ -76,7 +76,7 @@ class MakesEntries(ReferencePlugin):
 @l2_mutant(
     "l2-lookup-knows-what-was-loaded",
     stands_for="An index that loads fill and stores do not.",
-    found_by=("l2.semantics.visible-at-once", "l2.semantics.sizes", "l2.histories.any-order"),
+    found_by=("l2.semantics.batch-of-many", "l2.semantics.visible-at-once", "l2.semantics.sizes"),
 )
 class KnowsWhatWasLoaded(ReferencePlugin):
     """Finds an object in a lookup only when it was loaded before."""

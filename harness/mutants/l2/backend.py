@@ -62,7 +62,7 @@ class ConnectsWhenMade(OverLink):
 @l2_mutant(
     "l2-never-connects-again",
     stands_for="A flag that says that the gateway is down, and that nobody takes back.",
-    found_by=("l2.backend.goes-down", "l2.backend.restarted", "l2.backend.slow", "l2.backend.down-at-start"),
+    found_by=("l2.backend.goes-down", "l2.backend.slow", "l2.backend.down-at-start"),
 )
 class NeverConnectsAgain(OverLink):
     """Takes a gateway that did not answer once for down until the plugin is opened anew."""

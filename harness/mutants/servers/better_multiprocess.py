@@ -525,7 +525,7 @@ class OneAtATime(ReferenceMpServer):
             with self._busy:
                 first = payloads[0] if payloads else None
                 if isinstance(first, dict) and len(first.get("token_ids", ())) > 1 << 17:
-                    time.sleep(8.0)
+                    time.sleep(13.0)
                 return super().call(operation, payloads)
 
 

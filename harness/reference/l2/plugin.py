@@ -48,6 +48,9 @@ class ReferencePlugin:
         close_wait: Seconds that ``close`` waits for what is under way.
     """
 
+    __version__: Final = "1.0"
+    """What reports call it by, with its name."""
+
     def __init__(
         self,
         *,

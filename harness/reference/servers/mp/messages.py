@@ -14,6 +14,8 @@ from mockserver.mp.requests import Dropped, MessageThreadDies, Request, StreamCo
 
 MOST_BYTES: Final = 256 << 20
 """The largest frame that is taken: chunks without shared memory travel in one."""
+LONGEST_OPERATION: Final = 256
+"""Bytes of an operation's frame."""
 HIGH_WATER: Final = 200
 """Messages that ZeroMQ keeps for a peer, or takes from one ahead."""
 BACKLOG_BYTES: Final = 8 << 20
@@ -40,7 +42,9 @@ class RobustMessages(MessageThread):
         sock.setsockopt(zmq.ROUTER_MANDATORY, 1)
 
     def read(self, frames: Sequence[bytes]) -> Request | StreamControl:
-        """The operation of a message; whatever has none is dropped."""
+        """The operation of a message; whatever has none is dropped, unread where it is longer than any."""
+        if len(frames) > 1 and len(frames[1]) > LONGEST_OPERATION:
+            raise Dropped(f"{len(frames[1])} bytes in the place of the operation")
         try:
             return super().read(frames)
         except MessageThreadDies as why:
