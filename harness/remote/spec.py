@@ -1,4 +1,4 @@
-"""Which connector is judged, as users write it: ``reference``, ``mutant:NAME``, ``lmcache:fs``, ``package.module:Class``."""
+"""Which connector is judged, as users write it: ``reference``, ``mutant:NAME``, ``lmcache:fs``, ``module:Class``."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from wire.release import Release
 REFERENCE: Final = "reference"
 FOLDER: Final = "{dir}"
 BACKEND: Final = "{backend}"
-WORDS: Final = "reference, mutant:NAME, lmcache:fs and the like, package.module:Class"
+WORDS: Final = "reference, mutant:NAME, lmcache:fs and the like, package.module:Class, path/to/file.py:Class"
 PLUGIN_NAME: Final = "lmconform"
 """Under which name a class stands in ``remote_storage_plugins``; its settings are ``remote_storage_plugin.lmconform.SETTING``."""
 EXTRA_CONFIG: Final = "extra_config"
@@ -102,6 +102,11 @@ def parse_connector(text: str, params: str | None = None, url: str | None = None
     if word == "lmcache":
         return _with(_built_in(text, rest, url), given, url)
     module, _, name = text.strip().rpartition(":")
+    if module.endswith(".py") and name.isidentifier():
+        file = Path(module).expanduser()
+        if not file.is_file():
+            raise UsageError(f"there is no file {file}, as {text!r} says; paths are relative to {Path.cwd()}")
+        return _with(ConnectorSpec(text, file.stem, name, path=(str(file.resolve().parent),)), given, url)
     if not module or not name.isidentifier() or "/" in module:
         raise UsageError(f"{text!r} names no connector; write one of: {WORDS}{_suggestion(text.strip())}")
     return _with(ConnectorSpec(text, module, name, path=(str(Path.cwd()),)), given, url)

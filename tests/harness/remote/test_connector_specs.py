@@ -35,6 +35,12 @@ def test_the_reference_stores_in_the_folder_of_the_case():
     assert parse_connector("reference").job(NEW, Path("/data"), None)["params"] == {"folder": "/data"}
 
 
+def test_a_file_is_named_by_its_path(tmp_path):
+    (tmp_path / "store.py").touch()
+    spec = parse_connector(f"{tmp_path}/store.py:C")
+    assert (spec.module, spec.class_name, spec.path) == ("store", "C", (str(tmp_path),))
+
+
 def test_a_url_makes_the_class_an_adapter_which_old_releases_do_not_know():
     spec = parse_connector("my.store:Adapter", url="mine://host:1")
     assert spec.form(NEW) == "adapter"
@@ -53,7 +59,8 @@ def test_a_connector_of_lmcache_is_named_by_its_url_in_every_release():
     [
         ("my.store", None, "names no connector"),
         ("my.store.MyConnector", None, "my.store:MyConnector"),
-        ("./store.py:C", None, "names no connector"),
+        ("./store.py:C", None, "there is no file store.py"),
+        ("./store:C", None, "names no connector"),
         ("lmcache:nothing", None, "lmcache:fs"),
         ("m:C", "{", "JSON object"),
         ("m:C", "[1]", "JSON object"),
