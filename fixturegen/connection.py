@@ -9,6 +9,8 @@ from contextlib import suppress
 from typing import Final
 
 SEND_TIMEOUT: Final = 20.0
+SURPLUS: Final = 4 << 20
+"""Bytes behind those that are waited for, after which nobody listens any longer."""
 
 
 class Connection:
@@ -30,7 +32,8 @@ class Connection:
         """Bytes that came, and whether the peer closed.
 
         ``want`` bytes are waited for with patience, then a quiet time must pass; None waits for a close. The patience ends
-        the wait in any case, so that a peer that never stops sending cannot hold it up.
+        the wait in any case, and so do :data:`SURPLUS` bytes too many, so that a peer that never stops sending can neither hold
+        it up nor fill the memory.
         """
         data = bytearray()
         deadline = time.monotonic() + patience
@@ -38,7 +41,7 @@ class Connection:
             enough = want is not None and len(data) >= want
             left = deadline - time.monotonic()
             limit = min(quiet, left) if enough else left
-            if limit <= 0:
+            if limit <= 0 or len(data) > (want or 0) + SURPLUS:
                 return bytes(data), False
             self.socket.settimeout(limit)
             try:

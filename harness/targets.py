@@ -122,7 +122,7 @@ class LiveServers:
             NotAsked: it is judged, and was lost in an earlier case.
         """
         found = self._found(release)
-        if self.judged:
+        if self.judged or self.command:
             if release not in self._watches:
                 self._watches[release] = self._watch(release, found)
             self._watches[release].require()

@@ -1,9 +1,13 @@
 """Which captured conversations are demanded of any server, and how they are held."""
 
+import contextlib
+import socket
+import threading
 from dataclasses import replace
 
 import pytest
 
+from fixturegen.connection import SURPLUS, Connection
 from fixturegen.corpus import load_corpus
 from harness.conversations import MUST, PREFIX, SHOULD, demanded, hold, requirement_of, understood
 from harness.requirements import load_requirements
@@ -83,3 +87,21 @@ def test_a_difference_is_found():
     with mock_server(NEW) as server:
         (difference,) = hold(NEW, server.host, server.port, changed, load_corpus(NEW), "lmconform/here/1")
     assert difference.step == 2
+
+
+def test_a_server_that_never_stops_sending_is_not_listened_to_for_long():
+    flood = bytes(1 << 20)
+
+    def serve(listener):
+        peer, _ = listener.accept()
+        with peer, contextlib.suppress(OSError):
+            while True:
+                peer.sendall(flood)
+
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        threading.Thread(target=serve, args=(listener,), daemon=True).start()
+        connection = Connection(*listener.getsockname())
+        data, closed = connection.receive(36, 20.0, 0.02)
+        connection.close()
+    assert not closed
+    assert SURPLUS < len(data) < 2 * SURPLUS
