@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import errno
-import fcntl
 import io
 import os
 import sys
@@ -33,6 +31,7 @@ from harness.mp.targets import LiveMpServers
 from harness.plugin import CLIENT_START, DEADLINE, SEED
 from harness.protocols import BOTH, DECLARED, Protocol, as_choice, declared, named, no_case, parse_protocol
 from harness.requirements import load_requirements
+from harness.room import alone_in, require_room_for_results, require_room_for_summary
 from harness.servers.spec import parse_server
 from harness.sharding import parse_shard
 from harness.sides import FACTS, require_targets
@@ -47,10 +46,9 @@ from harness.usage import (
     parse_runtime,
     parse_seed,
     parse_targets,
-    require_writable,
 )
 from harness.workers import WorkerFault, Workers
-from reports.outputs import JUNIT, PAGE, RESULTS, write_reports
+from reports.outputs import RESULTS, write_reports
 from reports.progress import RunProgress, run_progress
 from reports.record import CaseRecord
 from reports.results import Results, read_results
@@ -169,7 +167,7 @@ def _run(options: RunOptions) -> ExitCode:
         _prepare(options.runtime, releases)
     for warning in known.warnings() if known is not None else ():
         print(f"lmconform: warning: {warning}", file=sys.stderr)
-    with _alone_in(options.folder):
+    with alone_in(options.folder):
         return _judge(options, budget, known, protocols)
 
 
@@ -307,60 +305,6 @@ def _require_sense_of_the_shard(options: RunOptions) -> None:
             "--write-expectations takes the whole run, of which a shard is a part; "
             "merge the shards first, with 'lmconform merge --write-expectations'"
         )
-
-
-def require_room_for_summary(path: Path | None, folder: Path, taken: Sequence[Path] = ()) -> None:
-    """Find out before the run whether the summary can be written after it, beside the results in ``folder``.
-
-    Raises:
-        UsageError: it is a folder, there is no folder for it, it cannot be written, or results are there or are to be.
-    """
-    if path is None:
-        return
-    if path.resolve() in {other.resolve() for other in (*(folder / name for name in (RESULTS, JUNIT, PAGE)), *taken)}:
-        raise UsageError(f"cannot write the summary {path}: results are kept under that name; name another file")
-    if path.is_dir():
-        raise UsageError(f"cannot write the summary {path}: it is a folder; name a file")
-    if not path.parent.is_dir():
-        raise UsageError(f"cannot write the summary {path}: there is no folder {path.parent}")
-    try:
-        if not path.exists():
-            path.touch()
-            path.unlink()
-        elif not os.access(path, os.W_OK):
-            raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
-    except OSError as error:
-        raise UsageError(f"cannot write the summary {path}: {error.strerror}; name another file") from None
-
-
-def require_room_for_results(folder: Path) -> None:
-    """Find out before the run, not after it.
-
-    Raises:
-        UsageError: the folder cannot be written, or a file of it is a folder.
-    """
-    require_writable(folder, "results")
-    for name in (RESULTS, JUNIT, PAGE):
-        if (folder / name).is_dir():
-            raise UsageError(f"cannot write {folder / name}: it is a folder; name another one with --out")
-
-
-@contextlib.contextmanager
-def _alone_in(folder: Path) -> Iterator[None]:
-    """Keep other runs from writing into the folder of results until this one has read its own back.
-
-    Raises:
-        UsageError: another run writes there.
-    """
-    lock = os.open(folder, os.O_RDONLY)
-    try:
-        try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            raise UsageError(f"another run writes into {folder}; wait for it, or name another folder with --out") from None
-        yield
-    finally:
-        os.close(lock)
 
 
 def _prepare(runtime: str, releases: Sequence[Release]) -> None:

@@ -11,7 +11,8 @@ import typer
 
 from harness.cli import options
 from harness.expectations.write import require_free
-from harness.runner import own_output, require_room_for_results, require_room_for_summary, write_the_list
+from harness.room import require_room_for_results, require_room_for_summary
+from harness.runner import own_output, write_the_list
 from harness.usage import UsageError
 from reports.merge import merge
 from reports.outputs import RESULTS, write_reports
