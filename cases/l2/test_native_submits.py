@@ -41,7 +41,7 @@ def test_returns_at_once(judge: Judge, plugin: Plugin, l2_keys: L2Keys, vector: 
 @native("PLUG-NAT-016")
 def test_with_a_backlog(judge: Judge, plugin: Plugin, l2_keys: L2Keys) -> None:
     """Submits return at once also while much is waiting to be stored."""
-    batches = [objects(l2_keys.some(8), 128 * 1024) for _ in range(12)]
+    batches = [objects(l2_keys.some(2), 3 * MIB) for _ in range(12)]
     memory = [plugin.buffers([data for _, data in batch]) for batch in batches]
     submitted = [plugin.submit_store([key for key, _ in batch], sources) for batch, sources in zip(batches, memory, strict=True)]
     submitted += [plugin.submit_lookup([batch[0][0]]) for batch in batches]

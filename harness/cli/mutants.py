@@ -12,7 +12,7 @@ from rich.text import Text
 
 from harness.cli import options
 from harness.cli.numbers import seconds, whole
-from harness.killmatrix.run import DEADLINE, MutantOptions, run_mutants, selected
+from harness.killmatrix.run import MutantOptions, run_mutants, selected
 from harness.mutants.mutant import AnyMutant
 from harness.protocols import Protocol
 from harness.sides import FACTS, parse_side
@@ -73,9 +73,14 @@ def command(
         bool, typer.Option("--complete", help="Every mutant meets every execution, instead of as few as show the same.")
     ] = False,
     deadline: Annotated[
-        float,
-        typer.Option("--deadline", parser=seconds, metavar="SECONDS", help="How long a call may take before a mutant hangs."),
-    ] = DEADLINE,
+        float | None,
+        typer.Option(
+            "--deadline",
+            parser=seconds,
+            metavar="SECONDS",
+            help="How long a call may take before a mutant hangs (default: 3, and 10 for plugins and connectors).",
+        ),
+    ] = None,
     out: Annotated[Path | None, typer.Option("--out", help="File for everything that was found, as JSON.")] = None,
     listed: Annotated[bool, typer.Option("--list", help="Show the mutants and what they stand for, and run nothing.")] = False,
 ) -> int:

@@ -25,8 +25,8 @@ from reports.side import Side
 from reports.verdict import Verdict
 from reports.words import count
 
-DEADLINE: Final = 3.0
-"""Seconds after which a silent mutant hangs; no conformant client needs as long."""
+DEADLINES: Final[Mapping[Side, float]] = {"client": 3.0, "server": 3.0, "plugin": 10.0, "connector": 10.0}
+"""Seconds after which a silent mutant hangs; none that is right needs as long. Plugins and connectors wait for disks."""
 
 
 REFERENCE: Final = "reference"
@@ -59,7 +59,13 @@ class MutantOptions:
     only: Sequence[str] = ()
     mode: Mode = "covering"
     jobs: int | None = None
-    deadline: float = DEADLINE
+    deadline: float | None = None
+    """Seconds; None: those of the side."""
+
+    @property
+    def patience(self) -> float:
+        """Seconds after which a silent mutant hangs."""
+        return DEADLINES[self.side] if self.deadline is None else self.deadline
 
 
 def selected(
@@ -102,14 +108,14 @@ def run_mutants(options: MutantOptions, progress: Callable[[str], None]) -> Kill
     began = time.monotonic()
     targets = parse_targets(options.target or TARGETS[options.side])
     require_targets(options.side, targets)
-    parse_effort(None, options.deadline)
+    parse_effort(None, options.patience)
     mutants = selected(options.only_mutants, options.protocol, options.side, options.kind)
     chosen = chosen_releases(options.lmcache, mutants, options.protocol)
     require_meetings(_by_pattern(options.only_mutants, mutants, options.protocol), chosen)
     candidates = _candidates(mutants, chosen)
     jobs = options.jobs or default_jobs()
     try:
-        with Pool(jobs, _arguments(options, chosen), options.deadline) as pool:
+        with Pool(jobs, _arguments(options, chosen), options.patience) as pool:
             run = _Run(pool, options, chosen)
             for words in _plan(mutants, chosen):
                 progress(words)
@@ -153,7 +159,7 @@ def _arguments(options: MutantOptions, chosen: ChosenReleases) -> list[str]:
         *(("--protocol", options.protocol) if options.side in {"client", "server"} else ()),
         *(("--kind", options.kind) if options.kind is not None else ()),
         *("--lmcache", ",".join(map(str, chosen.all)), "--target", _COLLECTED.get(options.side, TARGETS[options.side])),
-        *("--deadline", str(options.deadline)),
+        *("--deadline", str(options.patience)),
         *(word for pattern in options.only for word in ("--only", pattern)),
     ]
 

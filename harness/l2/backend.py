@@ -71,6 +71,11 @@ class Backend:
         """Whether it has a method: ``slow``, ``restart``, ``restart_empty``, ``refuse`` or ``corrupt``."""
         return callable(getattr(self._running, what, None))
 
+    def end(self) -> None:
+        """End it for good, by its method ``close`` where it has one; never raises."""
+        with contextlib.suppress(Exception):
+            (self._running.close if self.can("close") else self._running.stop)()
+
     def stop(self) -> None:
         """End it; never raises."""
         with contextlib.suppress(Exception):

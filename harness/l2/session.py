@@ -204,7 +204,7 @@ class PluginSession(Watch):
             self._servers.close()
             self._servers = None
         if self._backend is not None:
-            self._backend.stop()
+            self._backend.end()
             self._backend = None
         leash.remove_directory(self._folders)
 

@@ -19,11 +19,10 @@ def test_a_session_tells_what_the_plugin_has(session_of):
     assert set(child.description.operations) == {"native_plugin", "statistics", "folder"}
 
 
-def test_the_reference_has_everything_but_a_backend():
+def test_the_reference_has_everything_and_brings_its_backend_along():
     session = open_plugin(SubjectOptions("reference", releases=[RELEASE], budget=Budget()))
     try:
-        assert {"native_plugin", "delete", "statistics", "corrupt", "folder"} <= set(session.description.operations)
-        assert "backend" not in session.description.operations
+        assert {"native_plugin", "delete", "statistics", "corrupt", "folder", "backend"} <= set(session.description.operations)
     finally:
         session.stop()
 

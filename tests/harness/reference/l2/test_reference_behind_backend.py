@@ -19,11 +19,13 @@ def test_a_run_of_the_reference_has_a_backend_without_being_told_to():
         assert session.open_behind_backend().store([(KEY, b"bytes")]).ok
         assert session.open().load([KEY], 5).data == (None,)
         assert session.open_behind_backend().load([KEY], 5).data == (b"bytes",)
-        process = session.backend._running._process
+        process, folder = session.backend._running._process, session.backend._running.folder
+        session.backend.stop()
     finally:
         session.stop()
     with pytest.raises(ProcessLookupError):
         os.kill(process.pid, 0)
+    assert not folder.exists()
 
 
 @pytest.mark.parametrize(
