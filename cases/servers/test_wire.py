@@ -222,10 +222,10 @@ def test_the_whole_key_counts(judge: Judge, server: Server, release: Release, ke
 def _long_keys(release: Release, keys: Keys) -> list[dict[str, Any]]:
     """Keys whose strings fill the field; two of them in letters of two bytes."""
 
-    def filled(model: str, letter: str) -> dict[str, Any]:
-        room = KEY_FIELD_SIZE - len(format_key(release, key_from_json(keys(model=model))).encode())
+    def filled(model: str, letter: str, **parts: Any) -> dict[str, Any]:
+        room = KEY_FIELD_SIZE - len(format_key(release, key_from_json(keys(model=model, **parts))).encode())
         count, odd = divmod(room, len(letter.encode()))
-        return keys(model=model + letter * count + "x" * odd)
+        return keys(model=model + letter * count + "x" * odd, **parts)
 
     base = keys.model
     return [
@@ -235,4 +235,6 @@ def _long_keys(release: Release, keys: Keys) -> list[dict[str, Any]]:
         filled(f"{base}/é", "é"),
         filled(f"{base}/è", "é"),
         {**filled(base, "m"), "worker_id": 1},
+        filled(base, "m", hash=0x2001),
+        filled(base, "m", hash=0x2002),
     ]

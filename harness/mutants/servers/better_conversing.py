@@ -194,7 +194,7 @@ class _ReadsOnce(RobustSession):
     "better-server-reads-headers-once",
     runs="server",
     stands_for="One recv for one header, as the real client does it.",
-    found_by=("servers.captured.demanded[*byte-by-byte*]", "servers.wire.programs"),
+    found_by=("servers.captured.demanded[*half-header-waits*]", "servers.wire.programs"),
 )
 class ReadsHeadersOnce(RobustServer):
     """Ends a connection on which a header comes in pieces."""
