@@ -9,6 +9,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import pairwise
 from typing import Any
 
+import zmq
+
 from harness.mutants.mutant import mp_server_mutant
 from harness.reference.servers.mp import ReferenceMpServer
 from harness.reference.servers.mp.engine import RobustEngine
@@ -546,3 +548,31 @@ class FailsWhenFull(ReferenceMpServer):
                 if missing:
                     raise HandlerError(str(PoolFullError(f"{len(missing)} places")))
                 return found
+
+
+@_mutant("hands-over-ids", "ROUTER_HANDOVER, for clients that come back.", "transport.same-routing-id", releases=ANY)
+class HandsOverIds(ReferenceMpServer):
+    """Gives the routing id of a connection that stands to whoever comes with it."""
+
+    class message_thread_class(RobustMessages):  # noqa: N801
+        """Hands over."""
+
+        def configure(self, sock: zmq.Socket[bytes]) -> None:
+            """With handover."""
+            super().configure(sock)
+            sock.setsockopt(zmq.ROUTER_HANDOVER, 1)
+
+
+@_mutant(
+    "hurries-handshakes", "A time limit for handshakes, tried on one machine.", "transport.byte-by-byte", releases=ANY
+)
+class HurriesHandshakes(ReferenceMpServer):
+    """Ends a connection whose handshake takes more than a few milliseconds."""
+
+    class message_thread_class(RobustMessages):  # noqa: N801
+        """Hurries."""
+
+        def configure(self, sock: zmq.Socket[bytes]) -> None:
+            """With little time."""
+            super().configure(sock)
+            sock.setsockopt(zmq.HANDSHAKE_IVL, 25)
