@@ -15,10 +15,10 @@ import harness
 from fixturegen import leash
 from fixturegen.environment import CONNECTOR_HOST
 from fixturegen.errors import EnvironmentUnavailable
+from harness.backend import Backend, BackendPlace, parse_backend
 from harness.client import Budget, ClientFailure, ClientUnavailable, Description
 from harness.failure import TargetUnavailable, UnsupportedByClient
 from harness.judged import SubjectOptions
-from harness.l2.backend import Backend, BackendPlace, parse_backend
 from harness.patience import START, Patience
 from harness.remote.chunks import STANDARD, Layout
 from harness.remote.connector import Connector
@@ -196,7 +196,7 @@ class ConnectorSession:
         return Connector(host, release, about, self.budget)
 
     def end_case(self) -> None:
-        """Leave what is open, and put a backend right that was disturbed."""
+        """Leave what is open."""
         if self._current is not None:
             self._current.leave()
 

@@ -34,6 +34,12 @@ def test_settings_and_extra_config_are_told_apart_and_filled_in():
     assert spec.names_backend
 
 
+def test_host_and_port_of_a_backend_are_had_one_by_one():
+    spec = parse_connector("my.store:C", '{"host": "{backend_host}", "port": "{backend_port}"}')
+    assert spec.names_backend
+    assert spec.job(NEW, Path("/data"), "127.0.0.1:7")["params"] == {"host": "127.0.0.1", "port": 7}
+
+
 def test_the_reference_stores_in_the_folder_of_the_case():
     assert parse_connector("reference").job(NEW, Path("/data"), None)["params"] == {"folder": "/data"}
 
