@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from harness.named_class import parse_class, parse_params
-from harness.placeholders import FOLDER, filled, names_backend, names_folder
+from harness.placeholders import BACKEND, FOLDER, filled, names_backend, names_folder
 from harness.remote.contract import FORMS, Form
 from harness.usage import UsageError
 from wire.release import Release
