@@ -47,7 +47,7 @@ from harness.requirements import Requirement, load_requirements
 from harness.rerun import rerun
 from harness.servers.spec import ServerSpec, parse_server
 from harness.sharding import PLACE, parse_shard
-from harness.sides import FACTS, parse_side, require_targets
+from harness.sides import FACTS, parse_side, require_runtime, require_targets
 from harness.targets import LiveServers
 from harness.usage import (
     UsageError,
@@ -136,6 +136,7 @@ class Matrix:
             runtime = parse_runtime(option(config, "runtime"))
             address = parse_address(option(config, "live"), releases, targets)
             require_targets(side, targets)
+            require_runtime(side, runtime)
             server = parse_server(option(config, "client"), protocol) if side == "server" and protocol in PROTOCOLS else None
             if server is not None and server.address is not None:
                 address = parse_address(server.text, releases, targets)

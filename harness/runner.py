@@ -34,7 +34,7 @@ from harness.requirements import load_requirements
 from harness.room import alone_in, require_room_for_results, require_room_for_summary
 from harness.servers.spec import parse_server
 from harness.sharding import parse_shard
-from harness.sides import FACTS, require_targets
+from harness.sides import FACTS, require_runtime, require_targets
 from harness.targets import LiveServers
 from harness.usage import (
     UsageError,
@@ -144,7 +144,7 @@ def _run(options: RunOptions) -> ExitCode:
     targets = parse_targets(options.target)
     require_targets(options.side, targets)
     parse_require(options.require)
-    parse_runtime(options.runtime)
+    require_runtime(options.side, parse_runtime(options.runtime))
     parse_protocol(options.protocol)
     load_requirements()
     address = _address(options, releases, targets)

@@ -4,7 +4,7 @@ import pytest
 
 from harness.case import TARGETS, case, cells, spec_of
 from harness.failure import CaseFailure, LiveServerFailure, MockDriftFailure, PeerFailed, TargetUnavailable
-from harness.sides import FACTS, parse_side, require_targets
+from harness.sides import FACTS, parse_side, require_runtime, require_targets
 from harness.usage import UsageError
 from harness.verdicts import verdict_of
 from reports.diagnosis import Diagnosis
@@ -96,3 +96,15 @@ def test_a_case_for_each_contract_runs_in_the_newest_release_of_each():
     found = [cell.release for cell in cells(spec_of(test_something), releases, ["alone"])]
     assert found[0] == releases[0]
     assert len(found) == len(set(found))
+
+
+@pytest.mark.parametrize("side", ["plugin", "connector"])
+def test_what_the_harness_opens_is_not_judged_in_a_container(side):
+    require_runtime(side, "venv")
+    with pytest.raises(UsageError, match=rf"a {side} is judged in the venv runtime alone: .*; leave --runtime docker out"):
+        require_runtime(side, "docker")
+
+
+@pytest.mark.parametrize("side", ["client", "server"])
+def test_servers_may_run_in_a_container(side):
+    require_runtime(side, "docker")
