@@ -39,10 +39,10 @@ def stored(judge: Judge, plugin: Plugin, batch: Sequence[tuple[str, bytes]], **m
     judge.holds(verdict.ok, f"a store of {len(batch)} objects was refused: {verdict.error or 'no reason given'}", **more)
 
 
-def completed(judge: Judge, plugin: Plugin, submitted: Submitted, what: str) -> Completion:
+def completed(judge: Judge, plugin: Plugin, submitted: Submitted, what: str, *, limit: float = LONG) -> Completion:
     """The completion of a submit, which the server must be able to read."""
     try:
-        (completion,) = plugin.wait([submitted], timeout=LONG)
+        (completion,) = plugin.wait([submitted], timeout=limit)
     except ClientHang as hang:
         judge.fail(f"{what} never completed", client_answered=str(hang).removeprefix("wait: "))
     readable(judge, completion, what)

@@ -121,7 +121,7 @@ class DescriptorAsksTheStorage(ReferencePlugin):
 
 @l2_mutant(
     "l2-raises-when-full",
-    stands_for="put_nowait of a queue, whose exception nobody catches.",
+    stands_for="A put_nowait into a queue, whose exception nobody catches.",
     found_by=("l2.backend.backlog",),
 )
 class RaisesWhenFull(ReferencePlugin):
