@@ -9,11 +9,11 @@ from functools import partial
 from typing import Final, TypeVar
 
 from cases.l2.aftermath import Cites, ledger, plugin_case
+from harness.backend import Backend
 from harness.client import ClientFailure, ClientHang
 from harness.failure import UnsupportedByClient
 from harness.judge import Judge
 from harness.l2.answers import Submitted
-from harness.l2.backend import Backend
 from harness.l2.crashes.ledger import FAULTS, Ledger, content
 from harness.l2.keys import L2Keys
 from harness.l2.plugin_process import Plugin, PluginRaised

@@ -11,9 +11,9 @@ from pathlib import Path
 from typing import ClassVar, Final
 
 from fixturegen import leash
+from harness.backend import REFERENCE, Backend, BackendPlace, parse_backend
 from harness.client import Budget, ClientFailure, ClientUnavailable, Description
 from harness.judged import SubjectOptions
-from harness.l2.backend import REFERENCE, Backend, BackendPlace, parse_backend
 from harness.l2.host.adapter import BUILTIN
 from harness.l2.pinned import at_release
 from harness.l2.plugin_process import HostProcess, Plugin, PluginRaised, Watch

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
@@ -11,18 +10,16 @@ from types import MappingProxyType
 from typing import Any, Final, Literal, get_args
 
 from harness.l2.shipped import SHIPPED
+from harness.named_class import parse_class, parse_params
+from harness.placeholders import BACKEND, FOLDER, filled, names_backend, names_folder
 from harness.usage import UsageError
 
 Kind = Literal["native_plugin", "plugin"]
 KINDS: Final[tuple[Kind, ...]] = get_args(Kind)
 DEFAULT_KIND: Final[Kind] = "native_plugin"
 REFERENCE: Final = "reference"
-FOLDER: Final = "{dir}"
-BACKEND: Final = "{backend}"
-BACKEND_HOST: Final = "{backend_host}"
-BACKEND_PORT: Final = "{backend_port}"
-"""Standing alone it becomes a number."""
-FORMS: Final = "reference, mutant:NAME, lmcache:ADAPTER, package.module:Class, path/to/file.py:Class"
+FORMS: Final = "reference, mutant:NAME, lmcache:ADAPTER"
+"""Besides a class of the user."""
 _TREE: Final = Path(__file__).resolve().parents[2]
 _REFERENCE_CLASSES: Final[Mapping[Kind, str]] = MappingProxyType(
     {
@@ -63,12 +60,12 @@ class PluginSpec:
     @property
     def names_folder(self) -> bool:
         """Whether it stores in a folder of the harness."""
-        return _mentions(self.params, FOLDER)
+        return names_folder(self.params)
 
     @property
     def names_backend(self) -> bool:
         """Whether it wants the address of a backend."""
-        return any(_mentions(self.params, word) for word in (BACKEND, BACKEND_HOST, BACKEND_PORT))
+        return names_backend(self.params)
 
     @property
     def behind_backend(self) -> PluginSpec | None:
@@ -79,12 +76,8 @@ class PluginSpec:
 
     def params_for(self, folder: Path, backend: str | None = None) -> dict[str, Any]:
         """The parameters with a folder and an address put in."""
-        values = {FOLDER: str(folder)}
-        if backend is not None:
-            host, _, port = backend.rpartition(":")
-            values |= {BACKEND: backend, BACKEND_HOST: host, BACKEND_PORT: port}
-        filled: dict[str, Any] = _filled(dict(self.params), values)
-        return filled
+        found: dict[str, Any] = filled(dict(self.params), folder, backend)
+        return found
 
     def with_params(self, **params: Any) -> PluginSpec:
         """The same plugin with some parameters changed."""
@@ -101,7 +94,7 @@ def parse_plugin(text: str, kind: str | None = None, params: str | None = None) 
     asked = next((one for one in KINDS if one == kind), None)
     if asked is None and kind is not None:
         raise UsageError(f"unknown type of plugin {kind!r}; write one of {', '.join(KINDS)}")
-    given = _parse_params(params)
+    given = parse_params(params)
     word, _, rest = text.strip().partition(":")
     if text.strip() == REFERENCE:
         return _ours(text, asked or DEFAULT_KIND, _REFERENCE_CLASSES[asked or DEFAULT_KIND], given)
@@ -113,39 +106,15 @@ def parse_plugin(text: str, kind: str | None = None, params: str | None = None) 
             raise UsageError(f"{text!r} names no adapter of lmcache; write lmcache:fs, lmcache:mock, lmcache:resp or the like")
         known = SHIPPED[rest].params if rest in SHIPPED else {}
         return PluginSpec(text, "plugin", "lmcache", rest, known if given is None else given, real=True)
-    module, _, name = text.strip().rpartition(":")
-    if not module or not name.isidentifier():
-        raise UsageError(f"{text!r} names no plugin; write one of: {FORMS}{_suggestion(text.strip())}")
+    named = parse_class(text, "plugin", FORMS)
     chosen = asked or DEFAULT_KIND
-    if module.endswith(".py"):
-        path = Path(module).expanduser()
-        if not path.is_file():
-            raise UsageError(f"there is no file {path}, as {text!r} says; paths are relative to {Path.cwd()}")
-        module = str(path.resolve())
-    elif "/" in module:
-        raise UsageError(f"{text!r}: {module} is no module; write package.module:Class, or the path of a file that ends in .py")
-    return PluginSpec(text, chosen, module, name, given or {}, (str(Path.cwd()),), real=chosen == "plugin")
+    module = named.module or str(named.file)
+    return PluginSpec(text, chosen, module, named.name, given or {}, (str(Path.cwd()),), real=chosen == "plugin")
 
 
 def _only(text: str, asked: Kind | None, kind: Kind) -> None:
     if asked not in {None, kind}:
         raise UsageError(f"{text!r} is of type {kind}; leave --type out, or write --type {kind}")
-
-
-def _parse_params(text: str | None) -> dict[str, Any] | None:
-    if text is None:
-        return None
-    try:
-        found = json.loads(text)
-    except ValueError as error:
-        raise UsageError(
-            f'--params must be a JSON object, such as \'{{"folder": "{FOLDER}"}}\'; {text!r} is none: {error}'
-        ) from None
-    if not isinstance(found, dict):
-        raise UsageError(
-            f"--params must be a JSON object, whose members are the arguments of the class; got a {type(found).__name__}"
-        )
-    return found
 
 
 def _ours(text: str, kind: Kind, place: str, given: dict[str, Any] | None) -> PluginSpec:
@@ -161,30 +130,3 @@ def _mutant(text: str, name: str, asked: Kind | None, given: dict[str, Any] | No
     kind = next(one for one in KINDS if one == found.kind)
     _only(text, asked, kind)
     return _ours(text, kind, found.place, given)
-
-
-def _suggestion(text: str) -> str:
-    if text.endswith(".py"):
-        return f" (with the name of the class: {text}:MyPlugin)"
-    head, _, tail = text.rpartition(".")
-    return f" (a class of a module: {head}:{tail})" if ":" not in text and head and tail[:1].isupper() else ""
-
-
-def _mentions(value: Any, word: str) -> bool:
-    if isinstance(value, str):
-        return word in value
-    if isinstance(value, Mapping):
-        return any(_mentions(one, word) for one in value.values())
-    return isinstance(value, list | tuple) and any(_mentions(one, word) for one in value)
-
-
-def _filled(value: Any, words: Mapping[str, str]) -> Any:
-    if isinstance(value, str):
-        if value == BACKEND_PORT and value in words:
-            return int(words[value])
-        for word, text in words.items():
-            value = value.replace(word, text)
-        return value
-    if isinstance(value, Mapping):
-        return {name: _filled(one, words) for name, one in value.items()}
-    return [_filled(one, words) for one in value] if isinstance(value, list | tuple) else value

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-from harness.remote.spec import BACKEND, FOLDER, ConnectorSpec
+from harness.placeholders import BACKEND, FOLDER
+from harness.remote.spec import ConnectorSpec
 
 BUILT_IN: Final[Mapping[str, ConnectorSpec]] = {
     "fs": ConnectorSpec("lmcache:fs", url=f"fs://lmconform:0{FOLDER}", built_in=True),

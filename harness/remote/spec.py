@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Final
 
+from harness.named_class import parse_class, parse_params
+from harness.placeholders import BACKEND, FOLDER, filled, names_backend, names_folder
 from harness.remote.contract import FORMS, Form
 from harness.usage import UsageError
 from wire.release import Release
 
 REFERENCE: Final = "reference"
-FOLDER: Final = "{dir}"
-BACKEND: Final = "{backend}"
-WORDS: Final = "reference, mutant:NAME, lmcache:fs and the like, package.module:Class, path/to/file.py:Class"
+WORDS: Final = "reference, mutant:NAME, lmcache:fs and the like"
+"""Besides a class of the user."""
 PLUGIN_NAME: Final = "lmconform"
 """Under which name a class stands in ``remote_storage_plugins``; its settings are ``remote_storage_plugin.lmconform.SETTING``."""
 EXTRA_CONFIG: Final = "extra_config"
@@ -24,6 +24,7 @@ EXTRA_CONFIG: Final = "extra_config"
 _TREE: Final = Path(__file__).resolve().parents[2]
 _REFERENCE_CLASS: Final = ("harness.reference.remote.connector", "FileConnector")
 _REFERENCE_PARAMS: Final[Mapping[str, Any]] = {"folder": FOLDER}
+_REFERENCE_BEHIND: Final[Mapping[str, Any]] = {"store": BACKEND}
 
 
 @dataclass(frozen=True)
@@ -44,6 +45,8 @@ class ConnectorSpec:
     """Folders where the module is looked for."""
     built_in: bool = False
     """lmcache brings it along."""
+    behind: Mapping[str, Any] | None = None
+    """Parameters with which it stores behind a backend, where its own do not."""
 
     def form(self, release: Release) -> Form:
         """How the config of a release names it.
@@ -64,16 +67,22 @@ class ConnectorSpec:
     @property
     def names_folder(self) -> bool:
         """Whether it stores in a folder of the harness."""
-        return mentions((self.params, self.extra_config, self.url), FOLDER)
+        return names_folder((self.params, self.extra_config, self.url))
 
     @property
     def names_backend(self) -> bool:
         """Whether it wants the address of a backend."""
-        return mentions((self.params, self.extra_config, self.url), BACKEND)
+        return names_backend((self.params, self.extra_config, self.url))
+
+    @property
+    def behind_backend(self) -> ConnectorSpec | None:
+        """The connector with its objects behind a backend; None if it has none."""
+        if self.names_backend:
+            return self
+        return None if self.behind is None else replace(self, params=self.behind, behind=None)
 
     def job(self, release: Release, folder: Path, backend: str | None) -> dict[str, Any]:
         """What the host is told, with the folder and the address filled in."""
-        values = {FOLDER: str(folder)} | ({BACKEND: backend} if backend is not None else {})
         members = {
             "form": self.form(release),
             "name": self.name,
@@ -83,7 +92,7 @@ class ConnectorSpec:
             "params": dict(self.params),
             "extra_config": dict(self.extra_config),
         }
-        found: dict[str, Any] = filled(members, values)
+        found: dict[str, Any] = filled(members, folder, backend)
         return {**found, "path": list(self.path)}
 
 
@@ -93,44 +102,35 @@ def parse_connector(text: str, params: str | None = None, url: str | None = None
     Raises:
         UsageError: it names no connector, or the parameters are no JSON object.
     """
-    given = _parse_params(params)
+    given = _parse_settings(params)
     word, _, rest = text.strip().partition(":")
     if text.strip() == REFERENCE:
-        return _with(ConnectorSpec(text, *_REFERENCE_CLASS, path=(str(_TREE),)), given, url, _REFERENCE_PARAMS)
+        return _ours(ConnectorSpec(text, *_REFERENCE_CLASS, path=(str(_TREE),)), given, url)
     if word == "mutant":
-        return _with(_mutant(text, rest), given, url, _REFERENCE_PARAMS)
+        return _ours(_mutant(text, rest), given, url)
     if word == "lmcache":
         return _with(_built_in(text, rest, url), given, url)
-    module, _, name = text.strip().rpartition(":")
-    if module.endswith(".py") and name.isidentifier():
-        file = Path(module).expanduser()
-        if not file.is_file():
-            raise UsageError(f"there is no file {file}, as {text!r} says; paths are relative to {Path.cwd()}")
-        return _with(ConnectorSpec(text, file.stem, name, path=(str(file.resolve().parent),)), given, url)
-    if not module or not name.isidentifier() or "/" in module:
-        raise UsageError(f"{text!r} names no connector; write one of: {WORDS}{_suggestion(text.strip())}")
-    return _with(ConnectorSpec(text, module, name, path=(str(Path.cwd()),)), given, url)
+    named = parse_class(text, "connector", WORDS)
+    module, place = (named.module or "", Path.cwd()) if named.file is None else (named.file.stem, named.file.parent)
+    return _with(ConnectorSpec(text, module, named.name, path=(str(place),)), given, url)
 
 
-def _with(
-    spec: ConnectorSpec, given: Mapping[str, Any] | None, url: str | None, otherwise: Mapping[str, Any] | None = None
-) -> ConnectorSpec:
-    found = dict(given if given is not None else otherwise or spec.params)
+def _ours(spec: ConnectorSpec, given: Mapping[str, Any] | None, url: str | None) -> ConnectorSpec:
+    if given is None:
+        spec = replace(spec, params=_REFERENCE_PARAMS, behind=_REFERENCE_BEHIND)
+    return _with(spec, given, url)
+
+
+def _with(spec: ConnectorSpec, given: Mapping[str, Any] | None, url: str | None) -> ConnectorSpec:
+    found = dict(given if given is not None else spec.params)
     extra = {**spec.extra_config, **found.pop(EXTRA_CONFIG, {})}
     name = str(found.pop("name", spec.name))
     return replace(spec, params=found, extra_config=extra, name=name, url=url if url is not None else spec.url)
 
 
-def _parse_params(text: str | None) -> dict[str, Any] | None:
-    if text is None:
-        return None
-    try:
-        found = json.loads(text)
-    except ValueError as error:
-        raise UsageError(
-            f'--params must be a JSON object, such as \'{{"folder": "{FOLDER}"}}\'; {text!r} is none: {error}'
-        ) from None
-    if not isinstance(found, dict) or not isinstance(found.get(EXTRA_CONFIG, {}), dict):
+def _parse_settings(text: str | None) -> dict[str, Any] | None:
+    found = parse_params(text)
+    if found is not None and not isinstance(found.get(EXTRA_CONFIG, {}), dict):
         raise UsageError(f"--params must be a JSON object of settings, and its member {EXTRA_CONFIG}, if any, an object too")
     return found
 
@@ -151,28 +151,3 @@ def _mutant(text: str, name: str) -> ConnectorSpec:
 
     module, _, class_name = find_connector_mutant(name).place.partition(":")
     return ConnectorSpec(text, module, class_name, path=(str(_TREE),))
-
-
-def _suggestion(text: str) -> str:
-    head, _, tail = text.rpartition(".")
-    return f" (a class of a module: {head}:{tail})" if ":" not in text and head and tail[:1].isupper() else ""
-
-
-def mentions(value: Any, word: str) -> bool:
-    """Whether a text stands anywhere in a value of JSON."""
-    if isinstance(value, str):
-        return word in value
-    if isinstance(value, Mapping):
-        return any(mentions(one, word) for one in value.values())
-    return isinstance(value, list | tuple) and any(mentions(one, word) for one in value)
-
-
-def filled(value: Any, words: Mapping[str, str]) -> Any:
-    """A value of JSON with words replaced wherever they stand."""
-    if isinstance(value, str):
-        for word, text in words.items():
-            value = value.replace(word, text)
-        return value
-    if isinstance(value, Mapping):
-        return {name: filled(one, words) for name, one in value.items()}
-    return [filled(one, words) for one in value] if isinstance(value, list | tuple) else value

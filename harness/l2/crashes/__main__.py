@@ -10,8 +10,8 @@ from typing import Annotated
 
 import typer
 
+from harness.backend import parse_backend
 from harness.client import Budget, ClientFailure
-from harness.l2.backend import parse_backend
 from harness.l2.crashes.report import CrashReport
 from harness.l2.crashes.run import CrashRun
 from harness.l2.session import PluginSession

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
+from harness.backend import parse_backend
 from harness.client import ClientUnavailable
-from harness.l2.backend import parse_backend
 from harness.l2.spec import parse_plugin
 from harness.usage import UsageError
 

@@ -1,4 +1,4 @@
-"""What a plugin stores in, when it is no folder: a class of the user that starts it, and disturbs it on request."""
+"""What a plugin or a connector stores in, when it is no folder: a class of the user that starts and disturbs it."""
 
 from __future__ import annotations
 
