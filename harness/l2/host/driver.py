@@ -89,11 +89,11 @@ def call(name: str, method: Callable[..., Any], *args: Any) -> Any:
     """Call the plugin.
 
     Raises:
-        PluginError: it raised something; the trace goes to standard error.
+        PluginError: it raised something, be it ``SystemExit``; the trace goes to standard error.
     """
     try:
         return method(*args)
-    except Exception as error:
+    except BaseException as error:
         traceback.print_exc()
         raise PluginError("raised", f"{name} raised {describe(error)}") from error
 

@@ -103,7 +103,7 @@ class Host:
         assert self._driver is not None
         try:
             plugin = self._factory(**params)
-        except Exception as error:
+        except BaseException as error:
             traceback.print_exc()
             given = ", ".join(f"{name}={value!r}" for name, value in params.items())
             raise PluginError("raised", f"the class cannot be made with ({given}): {describe(error)}") from error
