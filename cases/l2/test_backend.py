@@ -27,6 +27,7 @@ from cases.l2.outage import (
 )
 from harness.case import parameters
 from harness.client import ClientHang
+from harness.failure import UnsupportedByClient
 from harness.judge import Judge
 from harness.l2.answers import Loaded
 from harness.l2.keys import L2Keys
@@ -192,7 +193,8 @@ def test_damaged(judge: Judge, plugins: PluginSession, l2_keys: L2Keys, vector: 
         book = out.ledger(SMALL, LARGE, SMALL)
         plugin = out.open()
         out.prepare(plugin, book, book.keys)
-        out.backend.corrupt(book.keys[1], vector)
+        if out.backend.corrupt(book.keys[1], vector) is False:
+            raise UnsupportedByClient("backend", "it says that it keeps nothing of a stored object that could be damaged")
         book.deleting(book.keys[1:2])
         after = f"after damage to what the backend keeps ({vector})"
         cites: Cites = {"wrong": SPOILED, "lost": ALONE_AFFECTED, "dead": ALONE_AFFECTED, "unhealed": HEALS}

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from harness.client import ClientCrash, ClientHang, ClientUnavailable
-from harness.l2.plugin_process import HOST, PluginLacks, PluginRaised
+from harness.l2.host_process import HOST, PluginLacks, PluginRaised
 from tests.waiting import wait_until
 
 
