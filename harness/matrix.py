@@ -48,7 +48,7 @@ from harness.protocols import (
 from harness.requirements import Requirement, load_requirements
 from harness.servers.spec import ServerSpec, parse_server
 from harness.sharding import PLACE, parse_shard
-from harness.sides import FACTS, parse_side, require_targets
+from harness.sides import FACTS, parse_side, require_targets, where_listed
 from harness.targets import LiveServers
 from harness.usage import (
     UsageError,
@@ -263,7 +263,7 @@ class Matrix:
             if whole and not self.only and not self.properties
             else None
         )
-        return self.book.faults(executions, exists)
+        return self.book.faults(executions, exists, where_listed(self.side))
 
     def targets_of(self, spec: CaseSpec) -> list[TargetName]:
         """The selected targets without those that a case must leave alone: a server of the user is not ours to fill."""
@@ -451,11 +451,11 @@ class Matrix:
             "--lmcache",
             str(cell.release),
         ]
-        if self.side == "server":
-            pass
-        elif self.live.address is not None and cell.target == "live":
+        if self.side != "client" and not self.lenient:
+            words += ["--require", "should"]
+        if self.side == "client" and self.live.address is not None and cell.target == "live":
             words += ["--live", f"{self.live.address[0]}:{self.live.address[1]}"]
-        elif cell.target == "live" and self.live.runtime != "venv":
+        elif cell.target == "live" and self.live.address is None and self.live.runtime != "venv":
             words += ["--runtime", self.live.runtime]
         if (
             self.side == "client"

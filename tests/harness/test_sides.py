@@ -4,7 +4,7 @@ import pytest
 
 from harness.case import TARGETS, case, cells, spec_of
 from harness.failure import CaseFailure, LiveServerFailure, MockDriftFailure, PeerFailed, TargetUnavailable
-from harness.sides import FACTS, parse_side, require_targets
+from harness.sides import FACTS, parse_side, require_targets, where_listed
 from harness.usage import UsageError
 from harness.verdicts import verdict_of
 from reports.diagnosis import Diagnosis
@@ -96,3 +96,8 @@ def test_a_case_for_each_contract_runs_in_the_newest_release_of_each():
     found = [cell.release for cell in cells(spec_of(test_something), releases, ["alone"])]
     assert found[0] == releases[0]
     assert len(found) == len(set(found))
+
+
+def test_where_cases_are_listed_names_the_side():
+    assert "'lmconform list --ids'" in where_listed("client")
+    assert "'lmconform list --side plugin --ids'" in where_listed("plugin")
