@@ -3,7 +3,7 @@
 import pytest
 
 from harness.case import TARGETS, case, cells, spec_of
-from harness.failure import CaseFailure, LiveServerFailure, MockDriftFailure, PeerFailed, TargetUnavailable
+from harness.failure import CaseFailure, LiveServerFailure, MockDriftFailure, PeerFailed, ServerUnavailable, TargetUnavailable
 from harness.sides import FACTS, parse_side, require_targets, where_listed
 from harness.usage import UsageError
 from harness.verdicts import verdict_of
@@ -21,6 +21,7 @@ SHOULD = Diagnosis("slow", level="SHOULD")
         (MockDriftFailure(Diagnosis("other bytes")), Verdict.MOCK_DRIFT, Verdict.FAIL),
         (LiveServerFailure(Diagnosis("other bytes")), Verdict.ENVIRONMENT_ERROR, Verdict.FAIL),
         (PeerFailed("no reply"), Verdict.ENVIRONMENT_ERROR, Verdict.FAIL),
+        (ServerUnavailable("wrote nothing"), Verdict.ENVIRONMENT_ERROR, Verdict.CRASH),
         (TargetUnavailable("no docker"), Verdict.ENVIRONMENT_ERROR, Verdict.ENVIRONMENT_ERROR),
         (CaseFailure(Diagnosis("other bytes")), Verdict.FAIL, Verdict.FAIL),
         (KeyError("a"), Verdict.HARNESS_ERROR, Verdict.HARNESS_ERROR),
