@@ -47,7 +47,7 @@ from harness.requirements import Requirement, load_requirements
 from harness.rerun import rerun
 from harness.servers.spec import ServerSpec, parse_server
 from harness.sharding import PLACE, parse_shard
-from harness.sides import FACTS, parse_side, require_runtime, require_targets
+from harness.sides import FACTS, parse_side, require_runtime, require_targets, where_listed
 from harness.targets import LiveServers
 from harness.usage import (
     UsageError,
@@ -260,7 +260,7 @@ class Matrix:
             if whole and not self.only and not self.properties
             else None
         )
-        return self.book.faults(executions, exists)
+        return self.book.faults(executions, exists, where_listed(self.side))
 
     def targets_of(self, spec: CaseSpec) -> list[TargetName]:
         """The selected targets without those that a case must leave alone: a server of the user is not ours to fill."""

@@ -29,6 +29,8 @@ def rerun(matrix: Matrix, identity: str, cell: Cell) -> str:
         str(cell.release),
         *_target(matrix, cell),
     ]
+    if matrix.side != "client" and not matrix.lenient:
+        words += ["--require", "should"]
     if matrix.side == "client" and _must_be_told(matrix, identity):
         words += ["--protocol", protocol_of(identity)]
     if matrix.examples is not None:
@@ -56,10 +58,12 @@ def _subject(matrix: Matrix) -> list[str]:
 def _target(matrix: Matrix, cell: Cell) -> list[str]:
     """Where it is executed; a server, and a side with one target, leave no choice."""
     words = ["--target", cell.target] if matrix.side != "server" and len(FACTS[matrix.side].targets) > 1 else []
+    if cell.target != "live":
+        return words
     address = matrix.live.address
-    if address is not None and matrix.side == "client" and cell.target == "live":
-        return [*words, "--live", f"{address[0]}:{address[1]}"]
-    return [*words, "--runtime", matrix.live.runtime] if cell.target == "live" and matrix.live.runtime != "venv" else words
+    if address is not None:
+        return [*words, "--live", f"{address[0]}:{address[1]}"] if matrix.side == "client" else words
+    return [*words, "--runtime", matrix.live.runtime] if matrix.live.runtime != "venv" else words
 
 
 def _must_be_told(matrix: Matrix, identity: str) -> bool:

@@ -34,7 +34,7 @@ from harness.requirements import load_requirements
 from harness.room import alone_in, require_room_for_results, require_room_for_summary
 from harness.servers.spec import parse_server
 from harness.sharding import parse_shard
-from harness.sides import FACTS, require_runtime, require_targets
+from harness.sides import FACTS, require_runtime, require_targets, where_listed
 from harness.targets import LiveServers
 from harness.usage import (
     UsageError,
@@ -255,7 +255,7 @@ def _judge(options: RunOptions, budget: Budget, known: ExpectationsFile | None, 
             return ExitCode.UNDECIDED
         if status == pytest.ExitCode.NO_TESTS_COLLECTED and collectors.results != path:  # a shard may have no case
             releases = parse_releases(options.lmcache)
-            raise UsageError(no_case(releases, protocols, "'lmconform list --ids' shows what there is"))
+            raise UsageError(no_case(releases, protocols, where_listed(options.side)))
         if collectors.results != path:
             console.print(f"the run ended before its first case; nothing is claimed about the {options.side}")
             return ExitCode.UNDECIDED

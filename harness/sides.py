@@ -50,6 +50,12 @@ def parse_side(text: str) -> Side:
     raise UsageError(f"unknown side {text!r}; write one of {', '.join(SIDES)}")
 
 
+def where_listed(side: Side) -> str:
+    """Where a user sees which cases a side has, for messages."""
+    words = "" if side == "client" else f" --side {side}"
+    return f"'lmconform list{words} --ids' shows what there is"
+
+
 def require_targets(side: Side, targets: Sequence[TargetName]) -> None:
     """Refuse targets that cases of a side never run against.
 

@@ -12,7 +12,8 @@ from harness.case import case
 from harness.client import ClientHang
 from harness.judge import Judge
 from harness.l2.answers import Completion, Submitted
-from harness.l2.plugin_process import Plugin, PluginRaised
+from harness.l2.host_process import PluginRaised
+from harness.l2.plugin_process import Plugin
 
 FIRST: Final = "0.4.3 and later"
 QUIET: Final = 0.2

@@ -15,8 +15,9 @@ from harness.failure import UnsupportedByClient
 from harness.judge import Judge
 from harness.l2.answers import Submitted
 from harness.l2.crashes.ledger import FAULTS, Ledger, content
+from harness.l2.host_process import PluginRaised
 from harness.l2.keys import L2Keys
-from harness.l2.plugin_process import Plugin, PluginRaised
+from harness.l2.plugin_process import Plugin
 from harness.l2.session import PluginSession
 
 BOUNDED: Final = "PLUG-BACK-001"

@@ -3,8 +3,8 @@
 import pytest
 
 from harness.case import TARGETS, case, cells, spec_of
-from harness.failure import CaseFailure, LiveServerFailure, MockDriftFailure, PeerFailed, TargetUnavailable
-from harness.sides import FACTS, parse_side, require_runtime, require_targets
+from harness.failure import CaseFailure, LiveServerFailure, MockDriftFailure, PeerFailed, ServerUnavailable, TargetUnavailable
+from harness.sides import FACTS, parse_side, require_runtime, require_targets, where_listed
 from harness.usage import UsageError
 from harness.verdicts import verdict_of
 from reports.diagnosis import Diagnosis
@@ -21,6 +21,7 @@ SHOULD = Diagnosis("slow", level="SHOULD")
         (MockDriftFailure(Diagnosis("other bytes")), Verdict.MOCK_DRIFT, Verdict.FAIL),
         (LiveServerFailure(Diagnosis("other bytes")), Verdict.ENVIRONMENT_ERROR, Verdict.FAIL),
         (PeerFailed("no reply"), Verdict.ENVIRONMENT_ERROR, Verdict.FAIL),
+        (ServerUnavailable("wrote nothing"), Verdict.ENVIRONMENT_ERROR, Verdict.CRASH),
         (TargetUnavailable("no docker"), Verdict.ENVIRONMENT_ERROR, Verdict.ENVIRONMENT_ERROR),
         (CaseFailure(Diagnosis("other bytes")), Verdict.FAIL, Verdict.FAIL),
         (KeyError("a"), Verdict.HARNESS_ERROR, Verdict.HARNESS_ERROR),
@@ -108,3 +109,8 @@ def test_what_the_harness_opens_is_not_judged_in_a_container(side):
 @pytest.mark.parametrize("side", ["client", "server"])
 def test_servers_may_run_in_a_container(side):
     require_runtime(side, "docker")
+
+
+def test_where_cases_are_listed_names_the_side():
+    assert "'lmconform list --ids'" in where_listed("client")
+    assert "'lmconform list --side plugin --ids'" in where_listed("plugin")
