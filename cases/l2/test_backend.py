@@ -35,6 +35,8 @@ from harness.l2.plugin_process import Plugin
 from harness.l2.session import PluginSession
 
 SMALL, LARGE = 700, 100_000
+SHAPES: Final = {"one-size": (LARGE, LARGE), "two-sizes": (SMALL, LARGE)}
+"""Objects of a batch; some plugins take only those of one size together, and would show nothing else."""
 QUICK: Final = 0.25
 """Seconds that no submit may take."""
 BURST: Final = 40
@@ -143,12 +145,12 @@ def test_late_answers(judge: Judge, plugins: PluginSession, l2_keys: L2Keys) -> 
             time.sleep(BEAT)
 
 
-@backend_case(RECOVERS, RIGHT)
-def test_restarted(judge: Judge, plugins: PluginSession, l2_keys: L2Keys) -> None:
+@backend_case(RECOVERS, RIGHT, variants=parameters(*SHAPES))
+def test_restarted(judge: Judge, plugins: PluginSession, l2_keys: L2Keys, vector: str) -> None:
     """When the backend is restarted between two operations the plugin goes on without being opened anew."""
     with outage(judge, plugins, l2_keys) as out:
         out.can("restart")
-        book = out.ledger(SMALL, LARGE)
+        book = out.ledger(*SHAPES[vector])
         plugin = out.open()
         out.prepare(plugin, book, book.keys)
         for _ in range(2):

@@ -194,7 +194,7 @@ class _Run:
         self.excused: dict[str, str] = {
             column.id: reason
             for column in self.columns
-            if column.release in whole and (reason := reason_for(column.case, column.variant)) is not None
+            if column.release in whole and (reason := reason_for(column.case, column.variant, options.kind)) is not None
         }
         self._whole = whole
         self._pool = pool
