@@ -139,7 +139,7 @@ class Matrix:
             require_runtime(side, runtime)
             server = parse_server(option(config, "client"), protocol) if side == "server" and protocol in PROTOCOLS else None
             if server is not None and server.address is not None:
-                address = parse_address(server.text, releases, targets)
+                address = parse_address(server.text, releases, targets, given_by=server.text)
             examples, deadline = parse_effort(option(config, "examples"), option(config, "deadline"))
             seed = parse_seed(option(config, "seed"))
             start, memory = parse_limits(option(config, "client-start"), option(config, "client-memory"))

@@ -216,9 +216,8 @@ class LiveMpServers:
                 self._end(place)
                 self._running[place] = self._start(*place)
         except (EnvironmentUnavailable, CaptureError) as error:
-            self._failed[place] = TargetUnavailable(
-                f"no live multiprocess server of lmcache {release}: {error}; without live in --target none is needed"
-            )
+            advice = "" if self.both_ways else "; without live in --target none is needed"
+            self._failed[place] = TargetUnavailable(f"no live multiprocess server of lmcache {release}: {error}{advice}")
             raise again(self._failed[place]) from None
         except TargetUnavailable as error:
             self._failed[place] = error
