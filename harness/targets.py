@@ -151,7 +151,8 @@ class LiveServers:
             try:
                 self._running[release] = self._start(release)
             except (EnvironmentUnavailable, CaptureError) as error:
-                self._failed[release] = f"no live server of lmcache {release}: {error}; without live in --target none is needed"
+                advice = "" if self.judged else "; without live in --target none is needed"
+                self._failed[release] = f"no live server of lmcache {release}: {error}{advice}"
                 raise TargetUnavailable(self._failed[release]) from None
         return self._running[release]
 

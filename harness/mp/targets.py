@@ -216,10 +216,13 @@ class LiveMpServers:
                 self._end(place)
                 self._running[place] = self._start(*place)
         except (EnvironmentUnavailable, CaptureError) as error:
-            self._failed[place] = (
-                f"no live multiprocess server of lmcache {release}: {error}; without live in --target none is needed"
-            )
+            advice = "" if self.both_ways else "; without live in --target none is needed"
+            self._failed[place] = f"no live multiprocess server of lmcache {release}: {error}{advice}"
             raise TargetUnavailable(self._failed[place]) from None
+        except TargetUnavailable as error:
+            # Each start that fails takes up to a minute, and there are hundreds of cases.
+            self._failed[place] = str(error)
+            raise
         return self._running[place]
 
     def _start(self, release: Release, shared_memory: bool) -> MpTarget:
