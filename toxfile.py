@@ -96,10 +96,11 @@ def tox_add_core_config(core_conf: Any, state: Any) -> None:
     """Each has the commands of its family, or the section of ``tox.ini`` that is named so, with its releases."""
     del core_conf
     for name, family, releases in _environments():
+        some = "all" if releases is CAPTURED else ",".join(releases)
         loader = MemoryLoader(
             base=[family.name if family.commands is None else "lmcache", "testenv"],
-            description=f"{family.about}: lmcache {', '.join(releases)}",
-            set_env={"LMCONFORM_LIVE": ",".join(releases), "LMCONFORM_EACH": " ".join(releases)},
+            description=f"{family.about}: lmcache {some}",
+            set_env={"LMCONFORM_LIVE": some, "LMCONFORM_EACH": " ".join(releases)},
             **({"commands": list(family.commands(releases))} if family.commands is not None else {}),
         )
         state.conf.memory_seed_loaders[name].append(loader)

@@ -67,7 +67,7 @@ def test_healed(connectors: Connectors, chunks: Chunks, judge: Judge) -> None:
 def test_backend_down(connectors: Connectors, chunks: Chunks, judge: Judge) -> None:
     """While the backend is down, calls come back within seconds as misses; once it is up again, it is used again."""
     backend = connectors.backend
-    connector = connectors.open()
+    connector = connectors.open_behind()
     chunk, another = chunks.chunks(2)
     store(connector, judge, chunk)
     backend.stop()
@@ -100,7 +100,7 @@ def test_backend_down(connectors: Connectors, chunks: Chunks, judge: Judge) -> N
 def test_backend_slow(connectors: Connectors, chunks: Chunks, judge: Judge) -> None:
     """A slow backend makes a get a miss after the engine's timeout; nothing is owed, and later gets are right."""
     backend = connectors.need_backend("slow")
-    connector = connectors.open()
+    connector = connectors.open_behind()
     several = chunks.chunks(2)
     store(connector, judge, *several)
     backend.slow(4.0)

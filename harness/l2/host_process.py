@@ -20,16 +20,19 @@ from pathlib import Path
 from typing import IO, Any, Final
 
 from fixturegen import leash
-from harness.client import AdapterFault, Budget, ClientCrash, ClientFailure, ClientHang, ClientUnavailable
+from harness.client import AdapterFault, Budget, ClientCrash, ClientFailure, ClientHang, ClientTooLarge, ClientUnavailable
 from harness.l2.calls.watcher import Watcher
 from harness.l2.host import frames
 from harness.l2.nurseries import Adopted, nursery_of
 from harness.l2.spec import PluginSpec
-from harness.supervise import STDERR_LIMIT, exit_text
+from harness.memory import Usage
+from harness.supervise import STDERR_LIMIT, TooMuchMemory, exit_text
 
 HOST: Final = Path(__file__).resolve().parent / "host"
 GRACE: Final = 5.0
 """Seconds that the host gets to say that the plugin did not end something in time, before it counts as hung itself."""
+BLOBS_LIMIT: Final = 1 << 30
+"""Bytes behind one answer; no case loads as much at once."""
 _PIPE: Final = 1 << 20
 _PIECE: Final = 1 << 20
 _POLL: Final = 0.05
@@ -44,6 +47,10 @@ class PluginRaised(AdapterFault):
 
 class PluginLacks(ClientFailure):
     """The plugin has no such method."""
+
+
+class _NoAnswerError(Exception):
+    """What came through the pipe is no answer of the host."""
 
 
 class HostFault(Exception):
@@ -87,11 +94,14 @@ class HostProcess:
             os.close(ours_in)
             os.close(ours_out)
             self._stderr.close()
+            if isinstance(error, ClientUnavailable):
+                raise
             raise ClientUnavailable(f"cannot start {spec.python}: {error}") from error
         finally:
             os.close(theirs_in)
             os.close(theirs_out)
         self._last_resort = weakref.finalize(self, _give_up, self._leash, ours_in, ours_out)
+        self._memory = Usage(self.pid, self._leash.mark, lambda: 0)
         self._selector = selectors.DefaultSelector()
         self._selector.register(self._in, selectors.EVENT_READ)
         if watcher is not None:
@@ -143,7 +153,8 @@ class HostProcess:
 
         Raises:
             ClientHang: there is no answer in time. After one in which the host could still speak the process runs on.
-            ClientCrash: the process ended.
+            ClientCrash: the process ended, or writes into the pipe of its answers, and was killed.
+            ClientTooLarge: it held more memory than it may, and was killed.
             PluginRaised: the plugin raised an exception, or broke its contract.
             PluginLacks: it does not have the method.
             HostFault: the host failed.
@@ -160,6 +171,16 @@ class HostProcess:
             raise ClientHang(
                 f"{op}: the plugin's process gave no answer within {deadline + self.grace:g} s and was killed\n"
                 "  where its threads stood is on standard error",
+                stderr=self.stderr,
+            ) from None
+        except TooMuchMemory as problem:
+            self.kill()
+            raise ClientTooLarge(f"{op}: the plugin {problem} and was killed", stderr=self.stderr) from None
+        except _NoAnswerError as problem:
+            self.kill()
+            raise ClientCrash(
+                f"{op}: the plugin writes to descriptors that are not its own, such as the pipe to the harness ({problem}); "
+                "its process was killed",
                 stderr=self.stderr,
             ) from None
         except (BrokenPipeError, frames.Ended):
@@ -240,8 +261,10 @@ class HostProcess:
 
     def _read(self, until: float) -> tuple[dict[str, Any], list[bytearray]]:
         (length,) = frames.LENGTH.unpack(self._exactly(frames.LENGTH.size, until))
-        members = _members(self._exactly(length, until))
-        return members, [self._exactly(size, until) for size in members.pop("blobs")]
+        if length > frames.HEADER_LIMIT:
+            raise _NoAnswerError(f"an answer of {length} bytes")
+        members, sizes = _members(self._exactly(length, until))
+        return members, [self._exactly(size, until) for size in sizes]
 
     def _exactly(self, size: int, until: float) -> bytearray:
         data = bytearray(size)
@@ -271,6 +294,10 @@ class HostProcess:
                 self._selector.unregister(self._out)
         if not ready and self._exited():
             raise frames.Ended
+        if not ready and self.budget.memory is not None:
+            used = self._memory.bytes()
+            if used > self.budget.memory:
+                raise TooMuchMemory(used, self.budget.memory)
 
     def _exited(self) -> bool:
         try:
@@ -299,9 +326,21 @@ class HostProcess:
         return self._status
 
 
-def _members(text: bytearray) -> dict[str, Any]:
-    found: dict[str, Any] = json.loads(text)
-    return found
+def _members(text: bytearray) -> tuple[dict[str, Any], list[int]]:
+    """An answer, and the sizes of the bytes behind it.
+
+    Raises:
+        _NoAnswerError: it is none.
+    """
+    try:
+        found = json.loads(text)
+        sizes = [int(size) for size in found.pop("blobs")]
+        is_answer = isinstance(found["ok"], dict) if "ok" in found else isinstance(found["failed"] + found["text"], str)
+    except (ValueError, TypeError, LookupError, AttributeError, RecursionError) as error:
+        raise _NoAnswerError(f"{bytes(text[:40])!r}: {type(error).__name__}") from None
+    if not is_answer or min(sizes, default=0) < 0 or sum(sizes) > BLOBS_LIMIT:
+        raise _NoAnswerError(f"{bytes(text[:40])!r}")
+    return found, sizes
 
 
 def _give_up(held: leash.Leash, *descriptors: int) -> None:

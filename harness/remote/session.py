@@ -25,9 +25,12 @@ from harness.remote.connector import Connector
 from harness.remote.contract import FORMS, Form
 from harness.remote.host_process import ConnectorRefused, Host
 from harness.remote.spec import ConnectorSpec, parse_connector
+from harness.usage import UsageError
 from wire.release import Release
 
 UNKNOWN_VERSION: Final = "unknown"
+REFERENCE_BACKEND: Final = BackendPlace("reference", "harness.reference.remote.store", "StoreBackend")
+"""What the reference connector stores behind, unless another is given."""
 POOL: Final = 32 << 20
 """Bytes of the engine's memory, unless a case asks for more."""
 MOST_HOSTS: Final = 2
@@ -135,7 +138,7 @@ class ConnectorSession:
             UnsupportedByClient: there is none.
             ClientUnavailable: it does not start.
         """
-        if self._place is None or not self.spec.names_backend:
+        if self._place is None or self.spec.behind_backend is None:
             raise UnsupportedByClient("backend", "no --backend was given that its parameters name by {backend}")
         if self._backend is None:
             self._backend = Backend(self._place)
@@ -155,8 +158,9 @@ class ConnectorSession:
         form: Form | None = None,
         extra_config: Mapping[str, Any] | None = None,
         config: Mapping[str, Any] | None = None,
+        behind: bool = False,
     ) -> Connector:
-        """A connector in an engine of its own; the one before it is left, as it is.
+        """A connector in an engine of its own, which stores ``behind`` the backend if asked; the one before it is left, as it is.
 
         Raises:
             ClientUnavailable: lmcache cannot make it; the message says why.
@@ -169,8 +173,9 @@ class ConnectorSession:
             raise TargetUnavailable(f"there is no lmcache {release} to open connectors in: {error}") from None
         host.leave()
         self._current = host
-        address = self.backend.address if self._place is not None and self.spec.names_backend else None
-        job = self.spec.job(release, folder, address)
+        spec = self.spec.behind_backend if behind else self.spec
+        assert spec is not None, "a case that asks for the backend goes on only where there is one"
+        job = spec.job(release, folder, self.backend.address if spec.names_backend else None)
         if form is not None:
             job["form"] = form
         job["path"] = [self._linked(place) for place in job["path"]]
@@ -227,9 +232,7 @@ def open_connector(options: SubjectOptions) -> ConnectorSession:
     spec = parse_connector(options.spec, options.params, options.url)
     for release in options.releases:
         spec.form(release)
-    session = ConnectorSession(
-        spec, budget=options.budget, backend=parse_backend(options.backend) if options.backend is not None else None
-    )
+    session = ConnectorSession(spec, budget=options.budget, backend=_backend_of(spec, options.backend))
     try:
         session.open(max(options.releases), session.new_folder())
     except ClientFailure as failure:
@@ -241,6 +244,22 @@ def open_connector(options: SubjectOptions) -> ConnectorSession:
         raise
     session.mark()
     return session
+
+
+def _backend_of(spec: ConnectorSpec, asked: str | None) -> BackendPlace | None:
+    """What runs behind a connector.
+
+    Raises:
+        UsageError: the connector would never hear of it.
+    """
+    if asked is None:
+        return REFERENCE_BACKEND if spec.behind is not None else None
+    if not spec.names_backend:
+        raise UsageError(
+            f"--backend {asked} is of no use: no parameter of {spec.text} holds {{backend}}, where its address goes; "
+            "write it into --params or --url"
+        )
+    return parse_backend(asked)
 
 
 @functools.cache
@@ -290,6 +309,10 @@ class Connectors:
             raise UnsupportedByClient(form, f"lmcache {self.release} has no such form")
         if self.session.spec.url is not None or not self.session.spec.module:
             raise UnsupportedByClient(form, "the connector is named by a URL")
+
+    def open_behind(self, **options: Any) -> Connector:
+        """One that stores behind the backend, which :attr:`backend` gave."""
+        return self.session.open(self.release, self.folder, behind=True, **options)
 
     @property
     def backend(self) -> Backend:

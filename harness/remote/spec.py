@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from harness.named_class import parse_class, parse_params
-from harness.placeholders import FOLDER, filled, names_backend, names_folder
+from harness.placeholders import BACKEND, FOLDER, filled, names_backend, names_folder
 from harness.remote.contract import FORMS, Form
 from harness.usage import UsageError
 from wire.release import Release
@@ -24,6 +24,7 @@ EXTRA_CONFIG: Final = "extra_config"
 _TREE: Final = Path(__file__).resolve().parents[2]
 _REFERENCE_CLASS: Final = ("harness.reference.remote.connector", "FileConnector")
 _REFERENCE_PARAMS: Final[Mapping[str, Any]] = {"folder": FOLDER}
+_REFERENCE_BEHIND: Final[Mapping[str, Any]] = {"store": BACKEND}
 
 
 @dataclass(frozen=True)
@@ -44,6 +45,8 @@ class ConnectorSpec:
     """Folders where the module is looked for."""
     built_in: bool = False
     """lmcache brings it along."""
+    behind: Mapping[str, Any] | None = None
+    """Parameters with which it stores behind a backend, where its own do not."""
 
     def form(self, release: Release) -> Form:
         """How the config of a release names it.
@@ -71,6 +74,13 @@ class ConnectorSpec:
         """Whether it wants the address of a backend."""
         return names_backend((self.params, self.extra_config, self.url))
 
+    @property
+    def behind_backend(self) -> ConnectorSpec | None:
+        """The connector with its objects behind a backend; None if it has none."""
+        if self.names_backend:
+            return self
+        return None if self.behind is None else replace(self, params=self.behind, behind=None)
+
     def job(self, release: Release, folder: Path, backend: str | None) -> dict[str, Any]:
         """What the host is told, with the folder and the address filled in."""
         members = {
@@ -95,9 +105,9 @@ def parse_connector(text: str, params: str | None = None, url: str | None = None
     given = _parse_settings(params)
     word, _, rest = text.strip().partition(":")
     if text.strip() == REFERENCE:
-        return _with(ConnectorSpec(text, *_REFERENCE_CLASS, path=(str(_TREE),)), given, url, _REFERENCE_PARAMS)
+        return _ours(ConnectorSpec(text, *_REFERENCE_CLASS, path=(str(_TREE),)), given, url)
     if word == "mutant":
-        return _with(_mutant(text, rest), given, url, _REFERENCE_PARAMS)
+        return _ours(_mutant(text, rest), given, url)
     if word == "lmcache":
         return _with(_built_in(text, rest, url), given, url)
     named = parse_class(text, "connector", WORDS)
@@ -105,10 +115,14 @@ def parse_connector(text: str, params: str | None = None, url: str | None = None
     return _with(ConnectorSpec(text, module, named.name, path=(str(place),)), given, url)
 
 
-def _with(
-    spec: ConnectorSpec, given: Mapping[str, Any] | None, url: str | None, otherwise: Mapping[str, Any] | None = None
-) -> ConnectorSpec:
-    found = dict(given if given is not None else otherwise or spec.params)
+def _ours(spec: ConnectorSpec, given: Mapping[str, Any] | None, url: str | None) -> ConnectorSpec:
+    if given is None:
+        spec = replace(spec, params=_REFERENCE_PARAMS, behind=_REFERENCE_BEHIND)
+    return _with(spec, given, url)
+
+
+def _with(spec: ConnectorSpec, given: Mapping[str, Any] | None, url: str | None) -> ConnectorSpec:
+    found = dict(given if given is not None else spec.params)
     extra = {**spec.extra_config, **found.pop(EXTRA_CONFIG, {})}
     name = str(found.pop("name", spec.name))
     return replace(spec, params=found, extra_config=extra, name=name, url=url if url is not None else spec.url)

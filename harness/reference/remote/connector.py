@@ -1,7 +1,8 @@
 """A remote connector for lmcache, written to be read: every promise is kept in the simplest way that keeps it.
 
 It runs in the interpreter of the engine, beside the real lmcache, and imports nothing else but the standard library.
-Its folder is the setting ``remote_storage_plugin.NAME.folder`` of ``extra_config``, where NAME is the name of the plugin.
+Its folder is the setting ``remote_storage_plugin.NAME.folder`` of ``extra_config``, where NAME is the name of the plugin;
+with the setting ``store``, which is ``HOST:PORT``, it keeps objects behind that address instead.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any, BinaryIO, TypeVar
 
+from harness.reference.remote.behind import Behind
 from harness.reference.remote.files import Damaged, Files, Head, digest
 
 logger = logging.getLogger(__name__)
@@ -45,9 +47,14 @@ class FileConnector(RemoteConnector):  # type: ignore[misc]  # the class of the 
             super().__init__(config, local_cpu_backend.metadata)  # 0.3.12 and later
         self.loop = loop
         self.local_cpu_backend = local_cpu_backend
-        self.files = Files(setting(config, type(self), "folder"))
+        self.files: Files = self.storage(config)
         self.threads = ThreadPoolExecutor(THREADS, thread_name_prefix="file-connector")
         self.closed = False
+
+    def storage(self, config: Any) -> Any:
+        """What the settings name: files, or what answers as they do."""
+        address = setting(config, type(self), "store", otherwise="")
+        return Behind(address) if address else Files(setting(config, type(self), "folder"))
 
     # What lmcache awaits on its loop.
 
@@ -89,8 +96,8 @@ class FileConnector(RemoteConnector):  # type: ignore[misc]  # the class of the 
         return True
 
     async def ping(self) -> int:
-        """0 while the folder is there."""
-        return 0 if not self.closed and self.files.folder.is_dir() else 1
+        """0 while the storage is there."""
+        return 0 if not self.closed and await self._in_thread(self.files.there) else 1
 
     def support_batched_get(self) -> bool:
         """Whether lmcache may ask for several objects at once."""
@@ -145,7 +152,7 @@ class FileConnector(RemoteConnector):  # type: ignore[misc]  # the class of the 
         )
 
     def _read(self, key: str) -> Any:
-        """The object, or None: whatever is wrong with a file is a miss, and a damaged one goes, so that it is stored again."""
+        """The object, or None: whatever is wrong is a miss, and what is damaged goes, so that it is stored again."""
         try:
             return self._load(key)
         except FileNotFoundError:
@@ -199,11 +206,11 @@ def give_back(reading: Future[Any]) -> None:
         reading.result().ref_count_down()
 
 
-def setting(config: Any, kind: type, name: str) -> str:
+def setting(config: Any, kind: type, name: str, *, otherwise: str | None = None) -> str:
     """A setting of the plugin that this class is, or of ``lmconform`` where it is named by an ``external://`` URL.
 
     Raises:
-        ValueError: there is none.
+        ValueError: there is none, and nothing to be had otherwise.
     """
     extra = config.extra_config or {}
     plugins = getattr(config, "remote_storage_plugins", None) or []
@@ -211,4 +218,6 @@ def setting(config: Any, kind: type, name: str) -> str:
     for plugin in (*mine, "lmconform"):
         if f"remote_storage_plugin.{plugin}.{name}" in extra:
             return str(extra[f"remote_storage_plugin.{plugin}.{name}"])
+    if otherwise is not None:
+        return otherwise
     raise ValueError(f"extra_config has no remote_storage_plugin.NAME.{name}")

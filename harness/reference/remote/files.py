@@ -40,6 +40,10 @@ class Files:
         self.folder = Path(folder)
         self.folder.mkdir(parents=True, exist_ok=True)
 
+    def there(self) -> bool:
+        """Whether it can be asked."""
+        return self.folder.is_dir()
+
     def path(self, key: str) -> Path:
         """Where an object lies: keys may be longer than a file name, and have slashes in them."""
         return self.folder / f"{hashlib.sha256(key.encode()).hexdigest()}.chunk"
@@ -54,8 +58,7 @@ class Files:
         Raises:
             OSError: it cannot be written.
         """
-        head = Head(key, fmt, dtype, shape, len(data), digest(data))
-        line = json.dumps(vars(head)).encode() + b"\n"
+        line = encode_head(key, data, fmt=fmt, dtype=dtype, shape=shape)
         target = self.path(key)
         beside = target.with_suffix(f".{os.getpid()}-{next(_numbers)}.part")
         try:
@@ -98,6 +101,11 @@ class Files:
                 if file.readline() == MAGIC:
                     found.append(str(json.loads(file.readline())["key"]))
         return found
+
+
+def encode_head(key: str, data: memoryview, *, fmt: str, dtype: str | None, shape: tuple[int, ...]) -> bytes:
+    """The line that stands before the bytes of an object, behind :data:`MAGIC`."""
+    return json.dumps(vars(Head(key, fmt, dtype, shape, len(data), digest(data)))).encode() + b"\n"
 
 
 def read_head(file: BinaryIO, key: str) -> Head:

@@ -29,5 +29,4 @@ def test_there_are_mutants_and_each_names_cases_that_exist():
 
 def test_no_case_is_without_a_mutant_that_is_said_to_show_it():
     patterns = [pattern.partition("[")[0] for mutant in load_connector_mutants().values() for pattern in mutant.found_by]
-    without = {one for one in names_of_cases() if not any(matches(pattern, one) for pattern in patterns)}
-    assert without == {"remote.errors.backend-down", "remote.errors.backend-slow"}, "the reference has no backend; all else has"
+    assert [one for one in names_of_cases() if not any(matches(pattern, one) for pattern in patterns)] == []

@@ -4,7 +4,10 @@ from pathlib import Path
 
 import pytest
 
+from harness.client import Budget
+from harness.judged import SubjectOptions
 from harness.remote.contract import FORMS
+from harness.remote.session import open_connector
 from harness.remote.spec import parse_connector
 from harness.usage import UsageError
 from wire.release import Release
@@ -87,3 +90,21 @@ def test_the_newest_form_came_last():
         5,
         5,
     ]
+
+
+def test_the_reference_has_a_backend_for_the_cases_that_need_one():
+    spec = parse_connector("reference")
+    assert not spec.names_backend
+    assert spec.behind_backend.job(NEW, Path("/data"), "127.0.0.1:7")["params"] == {"store": "127.0.0.1:7"}
+
+
+def test_who_gives_parameters_says_where_a_backend_is():
+    assert parse_connector("reference", '{"folder": "{dir}"}').behind_backend is None
+    mine = parse_connector("my.store:C", '{"at": "{backend}"}')
+    assert mine.behind_backend == mine
+
+
+def test_a_backend_that_no_parameter_names_is_refused():
+    options = SubjectOptions("my.store:C", "remote", [NEW], budget=Budget(), kind=None, params=None, backend="redis", url=None)
+    with pytest.raises(UsageError, match=r"--backend redis is of no use: no parameter of my\.store:C holds \{backend\}"):
+        open_connector(options)
