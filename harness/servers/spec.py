@@ -101,7 +101,12 @@ def _command(text: str) -> tuple[str, ...]:
     if not text.strip():
         raise UsageError("exec: needs a command, such as 'exec:./my-server --port {port}'")
     words = parse_command(text)
-    named = {name for word in words[1:] for _, name, *_ in string.Formatter().parse(word) if name is not None}
+    try:
+        named = {name for word in words[1:] for _, name, *_ in string.Formatter().parse(word) if name is not None}
+        if named <= set(PLACEHOLDERS):
+            _ = [word.format(**dict.fromkeys(PLACEHOLDERS, 0)) for word in words[1:]]
+    except (ValueError, LookupError, AttributeError) as error:
+        raise UsageError(f"exec: {text.strip()!r}: {error}; a brace that is meant as such is written twice") from None
     unknown = sorted(named - set(PLACEHOLDERS))
     if unknown:
         raise UsageError(f"exec: names {{{unknown[0]}}}, which nothing stands for; known are {_braced(PLACEHOLDERS)}")
