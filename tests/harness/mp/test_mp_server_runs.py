@@ -1,4 +1,4 @@
-"""Runs that judge a multiprocess server which somebody else started: one that does not survive a case is never called conformant."""
+"""Runs that judge a multiprocess server which somebody else started: one that does not survive is never called conformant."""
 
 import pytest
 
