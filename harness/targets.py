@@ -111,7 +111,7 @@ class LiveServers:
     _stack: contextlib.ExitStack = field(default_factory=contextlib.ExitStack)
     _started: dict[Release, StartedServer] = field(default_factory=dict)
     _running: dict[Release, Server] = field(default_factory=dict)
-    _failed: dict[Release, str] = field(default_factory=dict)
+    _failed: dict[Release, TargetUnavailable] = field(default_factory=dict)
     _watches: dict[Release, Watch] = field(default_factory=dict)
     _environment: PinnedEnvironment | None = None
 
@@ -147,15 +147,16 @@ class LiveServers:
 
     def _found(self, release: Release) -> Server:
         if release in self._failed:
-            raise TargetUnavailable(self._failed[release])
+            raise again(self._failed[release])
         if self.command:
             return self._of_the_user(release)
         if release not in self._running:
             try:
                 self._running[release] = self._start(release)
             except (EnvironmentUnavailable, CaptureError) as error:
-                self._failed[release] = f"no live server of lmcache {release}: {error}; without live in --target none is needed"
-                raise TargetUnavailable(self._failed[release]) from None
+                advice = "" if self.judged else "; without live in --target none is needed"
+                self._failed[release] = TargetUnavailable(f"no live server of lmcache {release}: {error}{advice}")
+                raise again(self._failed[release]) from None
         return self._running[release]
 
     def _start(self, release: Release) -> Server:
@@ -187,7 +188,7 @@ class LiveServers:
             try:
                 started.start()
             except TargetUnavailable as error:
-                self._failed[release] = str(error)
+                self._failed[release] = error
                 raise
         return Server(started.host, started.port)
 
@@ -197,6 +198,11 @@ class LiveServers:
         self._started.clear()
         self._watches.clear()
         self._stack.close()
+
+
+def again(problem: TargetUnavailable) -> TargetUnavailable:
+    """The same for another case."""
+    return type(problem)(str(problem))
 
 
 def _answers_health(release: Release, host: str, port: int) -> bool:

@@ -201,7 +201,8 @@ def _spoil(judge: Judge, plugin: Plugin, book: Ledger, damage: Damage) -> str:
     for number, key in enumerate(victims):
         if not by_file:
             assert damage.hook is not None
-            plugin.corrupt(key, damage.hook)
+            if plugin.corrupt(key, damage.hook) is False:
+                raise UnsupportedByClient("corrupt", "lmconform_corrupt says that there is nothing of a stored object to damage")
             spoiled.append(f"lmconform_corrupt({damage.hook!r})")
             continue
         fitting = [piece for piece in pieces[key] if damage.fits(piece)]

@@ -3,7 +3,7 @@
 import secrets
 from typing import Final
 
-from cases.l2.native import LONG, completed, contract, native, objects, stored
+from cases.l2.native import LONG, SOON, completed, contract, native, objects, stored
 from harness.case import parameters
 from harness.judge import Judge
 from harness.l2.keys import SALT_LIMIT, L2Key, L2Keys
@@ -79,7 +79,7 @@ def test_no_keys(judge: Judge, plugin: Plugin, vector: str) -> None:
         submitted = plugin.submit_lookup([])
     else:
         submitted = plugin.submit_store([], []) if vector == "store" else plugin.submit_load([], [])
-    completion = completed(judge, plugin, submitted, f"a {vector} of nothing")
+    completion = completed(judge, plugin, submitted, f"a {vector} of nothing", limit=SOON)
     judge.holds(not completion.results, f"a {vector} of nothing has results", client_answered=completion.shown)
 
 

@@ -21,7 +21,7 @@ from harness.failure import TargetUnavailable
 from harness.mp.approach import may_be
 from harness.servers.started import StartedServer
 from harness.servers.watch import Watch
-from harness.targets import require_reachable
+from harness.targets import again, require_reachable
 from mockserver.mp import Mode, MpServer
 from mockserver.mp.behaviour import BOTH_WAYS
 from mockserver.mp.faults import NO_MP_FAULTS, parse_mp_plan
@@ -212,7 +212,7 @@ class LiveMpServers:
     both at once, and before each case it is looked at whether a running one of the user is still there."""
     _stacks: dict[tuple[Release, bool], contextlib.ExitStack] = field(default_factory=dict)
     _running: dict[tuple[Release, bool], MpTarget] = field(default_factory=dict)
-    _failed: dict[tuple[Release, bool], str] = field(default_factory=dict)
+    _failed: dict[tuple[Release, bool], TargetUnavailable] = field(default_factory=dict)
     _watch: Watch | None = None
     """Looks after a running server of the user, once it has answered."""
     _environment: PinnedEnvironment | None = None
@@ -228,17 +228,19 @@ class LiveMpServers:
             self._watch.require()
         place = (release, shared_memory and SHARED_MEMORY[release])
         if place in self._failed:
-            raise TargetUnavailable(self._failed[place])
+            raise again(self._failed[place])
         try:
             running = self._running.get(place)
             if running is None or not answers_noop(release, running.host, running.port):
                 self._end(place)
                 self._running[place] = self._start(*place)
         except (EnvironmentUnavailable, CaptureError) as error:
-            self._failed[place] = (
-                f"no live multiprocess server of lmcache {release}: {error}; without live in --target none is needed"
-            )
-            raise TargetUnavailable(self._failed[place]) from None
+            advice = "" if self.both_ways else "; without live in --target none is needed"
+            self._failed[place] = TargetUnavailable(f"no live multiprocess server of lmcache {release}: {error}{advice}")
+            raise again(self._failed[place]) from None
+        except TargetUnavailable as error:
+            self._failed[place] = error
+            raise
         return self._running[place]
 
     def failed(self, words: str) -> ClientFailure | None:

@@ -77,6 +77,8 @@ def parse_server(text: str, protocol: str) -> ServerSpec:
 
 
 def _command(text: str) -> tuple[str, ...]:
+    if not text.strip():
+        raise UsageError("exec: needs a command, such as 'exec:./my-server --port {port}'")
     words = parse_command(text)
     named = {name for word in words[1:] for _, name, *_ in string.Formatter().parse(word) if name is not None}
     unknown = sorted(named - set(PLACEHOLDERS))

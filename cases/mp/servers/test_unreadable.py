@@ -8,8 +8,9 @@ from harness.captures import MpTranscript
 from harness.case import SERVERS, Variant, Variants, case
 from harness.judge import Judge
 from harness.mp.benches import Bench
+from harness.mp.exchanges import MpPeerFailed
 from harness.mp.messages import DEMANDS, MESSAGES, Demand, Message
-from harness.mp.peer import MpPeer, MpPeerFailed
+from harness.mp.peer import MpPeer
 from harness.mp.subjects import left_behind, restart_if_ours
 from harness.mp.targets import MpTarget
 from harness.mp.vandals import Act

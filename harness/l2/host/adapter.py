@@ -19,7 +19,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from .buffers import Buffer, Buffers
-from .driver import Command, Driver, PluginError, Result, call, describe, shown
+from .driver import Command, Driver, PluginError, Result, call, describe, pollable, shown, whole
 from .slots import Slot, Slots
 
 BUILTIN = "lmcache"
@@ -189,7 +189,7 @@ class Adapter(Driver):
         given = call("pop_completed_store_tasks", self.plugin.pop_completed_store_tasks)
         try:
             items = list(given.items())
-        except (AttributeError, TypeError):
+        except BaseException:  # noqa: BLE001  # whatever the server would stumble over
             raise PluginError("contract", f"pop_completed_store_tasks gave {shown(given)}; it must be a map") from None
         return {"type": type(given).__name__, "stores": [self._verdict(number, result) for number, result in items]}
 
@@ -213,7 +213,7 @@ class Adapter(Driver):
         given = call("report_status", self.plugin.report_status)
         try:
             return {"status": json.loads(json.dumps(given))}
-        except (TypeError, ValueError) as error:
+        except (TypeError, ValueError, RecursionError) as error:
             raise PluginError("contract", f"report_status gave {shown(given)}, of which no JSON can be made: {error}") from None
 
     def listing(self, page_size: int, model: str | None = None) -> Result:
@@ -315,7 +315,7 @@ class Adapter(Driver):
         ended = time.monotonic()
         if not isinstance(number, int):
             raise PluginError("contract", f"{name} gave {shown(number)}; it must be a number")
-        return {"id": int(number), "type": type(number).__name__, "seconds": ended - began, "at": ended}
+        return {"id": whole(name, number), "type": type(number).__name__, "seconds": ended - began, "at": ended}
 
     def _verdict(self, number: Any, result: Any) -> Result:
         """One completed store, read as the server of the release reads it; ``broken`` where it would fail over it."""
@@ -324,7 +324,7 @@ class Adapter(Driver):
             return {**read, "ok": bool(result), "bytes": None}
         try:
             return {**read, "ok": bool(result.is_successful()), "bytes": int(result.bytes_transferred())}
-        except Exception as error:  # noqa: BLE001  # whatever the server would stumble over
+        except BaseException as error:  # noqa: BLE001  # whatever the server would stumble over
             return {**read, "ok": False, "bytes": None, "broken": describe(error)}
 
     def _descriptor(self, operation: str) -> int:
@@ -332,7 +332,7 @@ class Adapter(Driver):
         given = call(name, getattr(self.plugin, name))
         if not isinstance(given, int):
             raise PluginError("contract", f"{name} gave {shown(given)}; it must be a number")
-        return given
+        return pollable(name, given)
 
     def _keys(self, texts: Sequence[str]) -> list[Any]:
         return [self._real.keys.parsed(text) for text in texts]
