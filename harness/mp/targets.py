@@ -235,7 +235,7 @@ class LiveMpServers:
                 self._end(place)
                 self._running[place] = self._start(*place)
         except (EnvironmentUnavailable, CaptureError) as error:
-            advice = "" if self.both_ways else "; without live in --target none is needed"
+            advice = "" if self.judged else "; without live in --target none is needed"
             self._failed[place] = TargetUnavailable(f"no live multiprocess server of lmcache {release}: {error}{advice}")
             raise again(self._failed[place]) from None
         except TargetUnavailable as error:
