@@ -149,7 +149,7 @@ def _run(options: RunOptions) -> ExitCode:
     load_requirements()
     address = _address(options, releases, targets)
     if address is not None and options.protocol != DECLARED:
-        _require_answer(address, releases[0], named(options.protocol))
+        _require_answer(address, releases[0], named(options.protocol), judged=options.side == "server")
     parse_effort(options.examples, options.deadline)
     parse_seed(options.seed)
     _require_sense_of_the_shard(options)
@@ -207,7 +207,7 @@ def _require_answer(address: tuple[str, int], release: Release, protocols: Seque
     if len(protocols) > 1:
         raise UsageError("--live names one server, which speaks one wire; add --protocol lm or --protocol mp")
     if protocols[0] == "mp":
-        LiveMpServers(address=address, both_ways=judged).get(release)
+        LiveMpServers(address=address, judged=judged).get(release)
     else:
         LiveServers(address=address, judged=judged).get(release)
 
