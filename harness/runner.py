@@ -210,7 +210,7 @@ def _require_answer(address: tuple[str, int], release: Release, protocols: Seque
     if len(protocols) > 1:
         raise UsageError("--live names one server, which speaks one wire; add --protocol lm or --protocol mp")
     if protocols[0] == "mp":
-        LiveMpServers(address=address, both_ways=judged).get(release)
+        LiveMpServers(address=address, judged=judged).get(release)
     else:
         LiveServers(address=address, judged=judged).get(release)
 
