@@ -223,7 +223,15 @@ class LiveMpServers:
             # Each start that fails takes up to a minute, and there are hundreds of cases.
             self._failed[place] = str(error)
             raise
-        return self._running[place]
+        found = self._running[place]
+        if isinstance(found.live, StartedServer):
+            found.live.mark()
+        return found
+
+    def said(self, release: Release) -> str:
+        """What the servers that a command started wrote since they were got last, and how they ended; nothing of other servers."""
+        ours = [found.live for (of, _), found in self._running.items() if of == release and isinstance(found.live, StartedServer)]
+        return "\n".join(said for server in ours if (said := server.said))
 
     def _start(self, release: Release, shared_memory: bool) -> MpTarget:
         if self.address is not None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import subprocess
 import tempfile
@@ -40,6 +41,21 @@ class StartedServer:
         self._log = Path(self._folder.name) / "server.log"
         self._process: subprocess.Popen[bytes] | None = None
         self._leash: leash.Leash | None = None
+        self._marked = 0
+
+    def mark(self) -> None:
+        """Note where its log ends now, when a case begins."""
+        self._marked = self._log.stat().st_size if self._log.exists() else 0
+
+    @property
+    def said(self) -> str:
+        """What it wrote since the mark, and how it ended if it did."""
+        with contextlib.suppress(OSError), self._log.open("rb") as log:
+            log.seek(self._marked)
+            written = log.read().decode(errors="replace")[-_LAST_WORDS:]
+            status = self._process.poll() if self._process is not None else None
+            return written if status is None else f"{written.rstrip()}\nthe server ended with status {status}".lstrip()
+        return ""
 
     @property
     def alive(self) -> bool:
