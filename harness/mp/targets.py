@@ -229,7 +229,7 @@ class LiveMpServers:
         return found
 
     def said(self, release: Release) -> str:
-        """What the servers that a command started wrote since they were got last, and how they ended; nothing of other servers."""
+        """What the servers that a command started wrote since they were got last, and how they ended; nothing of others."""
         ours = [found.live for (of, _), found in self._running.items() if of == release and isinstance(found.live, StartedServer)]
         return "\n".join(said for server in ours if (said := server.said))
 

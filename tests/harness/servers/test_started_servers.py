@@ -20,7 +20,7 @@ COMMAND = (sys.executable, "-c", SERVE, "serve", "--lmcache", "{release}", "--po
 
 @pytest.fixture
 def live():
-    servers = LiveServers(command=COMMAND)
+    servers = LiveServers(command=COMMAND, judged=True)
     yield servers
     servers.close()
 
@@ -71,3 +71,18 @@ def test_a_server_that_ends_at_once_is_told_with_its_last_words():
             started.start()
     finally:
         started.stop()
+
+
+def test_what_a_started_server_wrote_since_a_case_began_is_told_with_how_it_ended():
+    words = "import time; print('before', flush=True); time.sleep(60)"
+    server = StartedServer((sys.executable, "-c", words, "{port}"), RELEASE, lambda _host, _port: "before" in server.log)
+    try:
+        server.start()
+        assert server.said == "before\n"
+        server.mark()
+        assert server.said == ""
+        server._process.kill()
+        server._process.wait()
+        assert server.said == "the server ended with status -9"
+    finally:
+        server.stop()
