@@ -89,11 +89,12 @@ class Host:
         """
         assert self._child is None
         self._send("open", job, deadline)
+        self._child = self._answer("open", deadline)["began"]
         answer = self._answer("open", deadline)
         if "refused" in answer:
+            self._child = None
             self._ended(_ENDING)
             raise ConnectorRefused(answer["refused"])
-        self._child = answer["pid"]
         found: Mapping[str, Any] = answer["ok"]
         return found
 
@@ -192,19 +193,24 @@ class Host:
     def _receive(self, op: str, deadline: float) -> dict[str, Any]:
         try:
             found: dict[str, Any] = json.loads(self._process.receive(time.monotonic() + deadline))
-        except (TimeoutError, ProcessEnded, PipeClosed, LineTooLong) as problem:
+        except (TimeoutError, ProcessEnded, PipeClosed, LineTooLong, ValueError) as problem:
             raise self._failure(op, problem, deadline) from None
         return found
 
     def _failure(self, op: str, problem: Exception, deadline: float) -> ClientFailure:
         if isinstance(problem, TimeoutError):
-            if self._child is not None:
+            began = self._child is not None
+            if began:
                 self._say_where()
             failure = ClientHang(f"{op}: no answer within {deadline:g} s", stderr=self.stderr)
-            self.kill()
+            if began:
+                self.kill()
+            else:  # the program itself hangs, which would not hear of another connector
+                self.stop()
             return failure
-        self._child = None
-        return ClientCrash(f"{op}: the host of connectors: {problem}", stderr=self.stderr)
+        failure_of_all = ClientCrash(f"{op}: the host of connectors: {problem}", stderr=self.stderr)
+        self.stop()  # what it says next would be the rest of this
+        return failure_of_all
 
     def _say_where(self) -> None:
         """Let a process that hangs write the stacks of its threads to standard error."""
