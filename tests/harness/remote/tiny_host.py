@@ -11,7 +11,9 @@ def say(members):
 
 
 def opened(args):
-    say({"ok": {"class": "tiny:Connector"}, "pid": args.get("pid", os.getpid())})
+    if args.get("hang"):
+        time.sleep(600)
+    say({"ok": {"class": "tiny:Connector"}})
     for line in iter(read_line, b""):
         op = json.loads(line)["op"]
         if op == "leave":
@@ -28,6 +30,9 @@ def opened(args):
             os.kill(os.getpid(), 9)
         if op == "end_loop":
             say({"loop_ended": "the event loop of the engine ended with SystemExit: 3"})
+        elif op == "babble":
+            os.write(1, b"no JSON ")
+            say({"ok": {"was": op}})
         elif op == "fault":
             say({"fault": {"class": "KeyError", "message": "x", "place": "calls.py:1 f"}})
         else:
@@ -54,13 +59,9 @@ for request in iter(read_line, b""):
         continue
     child = os.fork()
     if child == 0:
+        say({"began": told["args"].get("pid", os.getpid())})
         if told["args"].get("refuse"):
-            say(
-                {
-                    "refused": {"class": told["args"]["refuse"], "message": "no such thing", "place": "x.py:1 f"},
-                    "pid": os.getpid(),
-                }
-            )
+            say({"refused": {"class": told["args"]["refuse"], "message": "no such thing", "place": "x.py:1 f"}})
         else:
             opened(told["args"])
         os._exit(0)
