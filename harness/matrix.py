@@ -213,6 +213,13 @@ class Matrix:
         """The same in words, to be put behind another sentence."""
         return f" ({left_out_text(self.left_out)})" if self.left_out else ""
 
+    @property
+    def listing(self) -> str:
+        """Where a user sees which cases there are."""
+        if self.side == "client":
+            return "'lmconform list --ids' shows what there is, with --side server, plugin or connector that for the others"
+        return f"'lmconform list --side {self.side} --ids' shows what there is"
+
     def releases_of(self, topic: str, case: str, spec: CaseSpec) -> Sequence[Release]:
         """The selected releases that speak the wire of a case; none where the run is not about that wire, which is noted."""
         if self.side not in spec.runs:

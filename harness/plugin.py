@@ -257,10 +257,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         config.hook.pytest_deselected(items=dropped)
     if matrix.unmatched and not hasattr(config, "workerinput"):
         patterns = ", ".join(repr(pattern) for pattern in matrix.unmatched)
-        raise pytest.UsageError(
-            f"--only {patterns} matches no case of this selection; 'lmconform list --ids' shows what there is"
-            f"{matrix.left_out_note}"
-        )
+        raise pytest.UsageError(f"--only {patterns} matches no case of this selection; {matrix.listing}{matrix.left_out_note}")
     if not hasattr(config, "workerinput"):
         faults = matrix.faults_of_the_list(cases, kept, whole=_whole(config, cases))
         if faults:

@@ -34,7 +34,7 @@ def leave_to_other_shards(matrix: Matrix, items: list[pytest.Item]) -> list[pyte
     assert matrix.shard is not None
     placed = [(item, Placed(topic_and_case(item), cell)) for item in items if (cell := cell_of(item)) is not None]
     if not placed:
-        raise pytest.UsageError("no case matches; 'lmconform list --ids' shows what there is")
+        raise pytest.UsageError(f"no case matches; {matrix.listing}")
     cases = [item for item, _ in placed]
     select(matrix, cases)
     for place, item in enumerate(cases):
