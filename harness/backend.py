@@ -121,7 +121,7 @@ class Backend:
             self._call(self._running.clear)
 
     def corrupt(self, key: str, how: str) -> Any:
-        """Damage what is stored under a key."""
+        """Damage what is stored under a key by ``flip``, ``truncate`` or ``delete``; False where there is nothing."""
         return self._call(self._running.corrupt, key, how)
 
     def _call(self, method: Callable[..., Any], *args: Any) -> Any:

@@ -45,5 +45,9 @@ class TargetUnavailable(Exception):
     """The target cannot be had here; the message says why and what to do. A failure where the target was demanded."""
 
 
+class ServerUnavailable(TargetUnavailable):
+    """A server of the user that was started does not answer, or ended: in a run that judges it, that is its own failure."""
+
+
 class PeerFailed(TargetUnavailable):
     """A server did not take a request, or did not answer as a server does; the message says what came."""

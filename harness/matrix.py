@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import functools
-import os
 import platform
-import shlex
 import sys
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, Final
+from typing import Any
 
 import pytest
 
@@ -32,7 +30,7 @@ from harness.judged import Judged, SubjectOptions, open_judged
 from harness.mp.targets import LiveMpServers
 from harness.patience import START, Patience
 from harness.patterns import matches
-from harness.plugin import CLIENT_START, DEADLINE, EXAMPLES, SEED, option
+from harness.plugin import DEADLINE, EXAMPLES, SEED, option
 from harness.protocols import (
     DECLARED,
     PROTOCOLS,
@@ -46,9 +44,10 @@ from harness.protocols import (
     protocol_of,
 )
 from harness.requirements import Requirement, load_requirements
+from harness.rerun import rerun
 from harness.servers.spec import ServerSpec, parse_server
 from harness.sharding import PLACE, parse_shard
-from harness.sides import FACTS, parse_side, require_targets
+from harness.sides import FACTS, parse_side, require_runtime, require_targets, where_listed
 from harness.targets import LiveServers
 from harness.usage import (
     UsageError,
@@ -70,9 +69,6 @@ from reports.results import ResultsWriter, utc_now
 from reports.side import Side
 from wire.lm.profile import lm_profile
 from wire.release import Release
-
-COMMAND_SETTING: Final = "LMCONFORM_COMMAND"
-"""Set by the launcher of the source tree: how the user called it, so that commands in reports can be copied."""
 
 
 @dataclass
@@ -140,9 +136,10 @@ class Matrix:
             runtime = parse_runtime(option(config, "runtime"))
             address = parse_address(option(config, "live"), releases, targets)
             require_targets(side, targets)
+            require_runtime(side, runtime)
             server = parse_server(option(config, "client"), protocol) if side == "server" and protocol in PROTOCOLS else None
             if server is not None and server.address is not None:
-                address = parse_address(server.text, releases, targets)
+                address = parse_address(server.text, releases, targets, given_by=server.text)
             examples, deadline = parse_effort(option(config, "examples"), option(config, "deadline"))
             seed = parse_seed(option(config, "seed"))
             start, memory = parse_limits(option(config, "client-start"), option(config, "client-memory"))
@@ -169,7 +166,7 @@ class Matrix:
             server=server,
             lenient=lenient,
             live=LiveServers(runtime=runtime, address=address, command=command, judged=server is not None),
-            live_mp=LiveMpServers(runtime=runtime, address=address, command=command, both_ways=server is not None),
+            live_mp=LiveMpServers(runtime=runtime, address=address, command=command, judged=server is not None),
             results=Path(results) if results else None,
             book=book,
             examples=examples,
@@ -212,13 +209,6 @@ class Matrix:
     def left_out_note(self) -> str:
         """The same in words, to be put behind another sentence."""
         return f" ({left_out_text(self.left_out)})" if self.left_out else ""
-
-    @property
-    def listing(self) -> str:
-        """Where a user sees which cases there are."""
-        if self.side == "client":
-            return "'lmconform list --ids' shows what there is, with --side server, plugin or connector that for the others"
-        return f"'lmconform list --side {self.side} --ids' shows what there is"
 
     def releases_of(self, topic: str, case: str, spec: CaseSpec) -> Sequence[Release]:
         """The selected releases that speak the wire of a case; none where the run is not about that wire, which is noted."""
@@ -270,7 +260,7 @@ class Matrix:
             if whole and not self.only and not self.properties
             else None
         )
-        return self.book.faults(executions, exists)
+        return self.book.faults(executions, exists, where_listed(self.side))
 
     def targets_of(self, spec: CaseSpec) -> list[TargetName]:
         """The selected targets without those that a case must leave alone: a server of the user is not ours to fill."""
@@ -421,7 +411,7 @@ class Matrix:
         identity = case_id(item, cell)
         diagnosis = ended.diagnosis
         if diagnosis is not None:
-            diagnosis = replace(diagnosis, rerun=self._rerun(identity, cell))
+            diagnosis = replace(diagnosis, rerun=rerun(self, identity, cell))
         return CaseRecord(
             id=identity,
             topic=topic_of(item.path),
@@ -450,51 +440,6 @@ class Matrix:
         if self._writer is not None:
             self._writer.close(complete=complete and not collectors.cut_short)
         collectors.clear()
-
-    def _rerun(self, identity: str, cell: Cell) -> str:
-        words = [
-            os.environ.get(COMMAND_SETTING, "lmconform"),
-            *self._about_the_subject(cell),
-            "--lmcache",
-            str(cell.release),
-        ]
-        if self.side == "server":
-            pass
-        elif self.live.address is not None and cell.target == "live":
-            words += ["--live", f"{self.live.address[0]}:{self.live.address[1]}"]
-        elif cell.target == "live" and self.live.runtime != "venv":
-            words += ["--runtime", self.live.runtime]
-        if (
-            self.side == "client"
-            and self.protocol != DECLARED
-            and protocol_of(identity) not in declared(self.session().description.operations)
-        ):
-            words += ["--protocol", protocol_of(identity)]
-        if self.examples is not None:
-            words += ["--examples", str(self.examples)]
-        if self.seed != SEED:
-            words += ["--seed", str(self.seed)]
-        if self.budget.call != DEADLINE:
-            words += ["--deadline", f"{self.budget.call:g}"]
-        if self.budget.start != CLIENT_START:
-            words += ["--client-start", f"{self.budget.start:g}"]
-        return shlex.join([*words, "--only", identity])
-
-    def _about_the_subject(self, cell: Cell) -> list[str]:
-        """The command that judges it, and what names it there."""
-        command = FACTS[self.side].command
-        if self.options is None:
-            return [command, "--client", self.spec, "--target", cell.target]
-        if self.side == "server":
-            return [command, self.spec, "--protocol", self.protocol]
-        told = {name: getattr(self.options, name) for name in ("kind", "params", "backend", "url")}
-        said = [word for name, value in told.items() if value is not None for word in (_OPTIONS.get(name, f"--{name}"), value)]
-        target = ["--target", cell.target] if len(FACTS[self.side].targets) > 1 else []
-        return [command, self.spec, *said, *target]
-
-
-_OPTIONS: Final = {"kind": "--type"}
-"""Options whose name on the command line is not that of the member."""
 
 
 def _options(config: pytest.Config, protocol: str, releases: Sequence[Release], budget: Budget) -> SubjectOptions:

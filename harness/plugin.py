@@ -256,8 +256,12 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     if dropped:
         config.hook.pytest_deselected(items=dropped)
     if matrix.unmatched and not hasattr(config, "workerinput"):
+        from harness.sides import where_listed
+
         patterns = ", ".join(repr(pattern) for pattern in matrix.unmatched)
-        raise pytest.UsageError(f"--only {patterns} matches no case of this selection; {matrix.listing}{matrix.left_out_note}")
+        raise pytest.UsageError(
+            f"--only {patterns} matches no case of this selection; {where_listed(matrix.side)}{matrix.left_out_note}"
+        )
     if not hasattr(config, "workerinput"):
         faults = matrix.faults_of_the_list(cases, kept, whole=_whole(config, cases))
         if faults:

@@ -34,9 +34,9 @@ from harness.plugin import CLIENT_START, DEADLINE, SEED
 from harness.protocols import BOTH, DECLARED, Protocol, as_choice, declared, named, no_case, parse_protocol
 from harness.requirements import load_requirements
 from harness.room import alone_in, require_room_for_results, require_room_for_summary
-from harness.servers.spec import parse_server
+from harness.servers.spec import ServerSpec, parse_server, require_one_release
 from harness.sharding import parse_shard
-from harness.sides import FACTS, require_targets
+from harness.sides import FACTS, require_runtime, require_targets, where_listed
 from harness.targets import LiveServers
 from harness.usage import (
     UsageError,
@@ -146,12 +146,12 @@ def _run(options: RunOptions) -> ExitCode:
     targets = parse_targets(options.target)
     require_targets(options.side, targets)
     parse_require(options.require)
-    parse_runtime(options.runtime)
+    require_runtime(options.side, parse_runtime(options.runtime))
     parse_protocol(options.protocol)
     load_requirements()
     address = _address(options, releases, targets)
     if address is not None and options.protocol != DECLARED:
-        _require_answer(address, releases[0], named(options.protocol))
+        _require_answer(address, releases[0], named(options.protocol), judged=options.side == "server")
     parse_effort(options.examples, options.deadline)
     parse_seed(options.seed)
     _require_sense_of_the_shard(options)
@@ -164,7 +164,9 @@ def _run(options: RunOptions) -> ExitCode:
     require_room_for_summary(options.summary, options.folder)
     protocols = _protocols(options, budget, releases)
     if address is not None and options.protocol == DECLARED:
-        _require_answer(address, releases[0], protocols)
+        _require_answer(address, releases[0], protocols, judged=False)
+    if options.side == "server":
+        _require_start(parse_server(options.client, options.protocol), releases[0], protocols[0])
     if "live" in targets and _needs_the_real_server(options):
         _prepare(options.runtime, releases)
     for warning in known.warnings() if known is not None else ():
@@ -179,7 +181,8 @@ def _address(options: RunOptions, releases: Sequence[Release], targets: Sequence
     """Where the user's server listens that cases meet, be it for a client or because it is judged."""
     if options.side == "server":
         server = parse_server(options.client, options.protocol)
-        return None if server.address is None else parse_address(server.text, releases, targets)
+        require_one_release(server, releases)
+        return None if server.address is None else parse_address(server.text, releases, targets, given_by=server.text)
     return parse_address(options.live, releases, targets)
 
 
@@ -201,7 +204,7 @@ def _protocols(options: RunOptions, budget: Budget, releases: Sequence[Release])
     return declared(session.description.operations) if options.protocol == DECLARED else named(options.protocol)
 
 
-def _require_answer(address: tuple[str, int], release: Release, protocols: Sequence[Protocol]) -> None:
+def _require_answer(address: tuple[str, int], release: Release, protocols: Sequence[Protocol], *, judged: bool) -> None:
     """Find out whether the user's server answers.
 
     Raises:
@@ -211,9 +214,29 @@ def _require_answer(address: tuple[str, int], release: Release, protocols: Seque
     if len(protocols) > 1:
         raise UsageError("--live names one server, which speaks one wire; add --protocol lm or --protocol mp")
     if protocols[0] == "mp":
-        LiveMpServers(address=address).get(release)
+        LiveMpServers(address=address, judged=judged).get(release)
     else:
-        LiveServers(address=address).get(release)
+        LiveServers(address=address, judged=judged).get(release)
+
+
+def _require_start(server: ServerSpec, release: Release, protocol: Protocol) -> None:
+    """Find out whether the user's command starts a server, before each case finds out for itself.
+
+    Raises:
+        TargetUnavailable: it does not, and the message ends with what it wrote.
+    """
+    if server.kind != "command":
+        return
+    live: LiveServers | LiveMpServers
+    live = (
+        LiveMpServers(command=server.command, both_ways=True)
+        if protocol == "mp"
+        else LiveServers(command=server.command, judged=True)
+    )
+    try:
+        live.get(release)
+    finally:
+        live.close()
 
 
 def _budget(options: RunOptions) -> Budget:
@@ -259,7 +282,7 @@ def _judge(options: RunOptions, budget: Budget, known: ExpectationsFile | None, 
             return ExitCode.UNDECIDED
         if status == pytest.ExitCode.NO_TESTS_COLLECTED and collectors.results != path:  # a shard may have no case
             releases = parse_releases(options.lmcache)
-            raise UsageError(no_case(releases, protocols, "'lmconform list --ids' shows what there is"))
+            raise UsageError(no_case(releases, protocols, where_listed(options.side)))
         if collectors.results != path:
             console.print(f"the run ended before its first case; nothing is claimed about the {options.side}")
             return ExitCode.UNDECIDED

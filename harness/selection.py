@@ -9,6 +9,7 @@ import pytest
 from harness.executions import case_id, cell_of, topic_and_case
 from harness.matrix import Matrix
 from harness.sharding import PLACE, Placed, partition
+from harness.sides import where_listed
 from reports.parts import Selection, ids_digest
 
 
@@ -34,7 +35,7 @@ def leave_to_other_shards(matrix: Matrix, items: list[pytest.Item]) -> list[pyte
     assert matrix.shard is not None
     placed = [(item, Placed(topic_and_case(item), cell)) for item in items if (cell := cell_of(item)) is not None]
     if not placed:
-        raise pytest.UsageError(f"no case matches; {matrix.listing}")
+        raise pytest.UsageError(f"no case matches; {where_listed(matrix.side)}")
     cases = [item for item, _ in placed]
     select(matrix, cases)
     for place, item in enumerate(cases):

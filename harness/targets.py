@@ -12,6 +12,7 @@ from fixturegen.environment import PinnedEnvironment, open_environment
 from fixturegen.errors import CaptureError, EnvironmentUnavailable
 from fixturegen.server_process import healthy
 from harness import meeting
+from harness.client import ClientFailure
 from harness.failure import TargetUnavailable
 from harness.servers.started import StartedServer
 from harness.servers.watch import Watch
@@ -110,7 +111,7 @@ class LiveServers:
     _stack: contextlib.ExitStack = field(default_factory=contextlib.ExitStack)
     _started: dict[Release, StartedServer] = field(default_factory=dict)
     _running: dict[Release, Server] = field(default_factory=dict)
-    _failed: dict[Release, str] = field(default_factory=dict)
+    _failed: dict[Release, TargetUnavailable] = field(default_factory=dict)
     _watches: dict[Release, Watch] = field(default_factory=dict)
     _environment: PinnedEnvironment | None = None
 
@@ -128,10 +129,12 @@ class LiveServers:
             self._watches[release].require()
         return found
 
-    def failed(self, release: Release, seconds: float) -> None:
-        """A case failed with the server of a release that took so long."""
-        if release in self._watches:
-            self._watches[release].failed(seconds)
+    def failed(self, release: Release, seconds: float, words: str = "") -> ClientFailure | None:
+        """A case failed with the server of a release, took so long, and said so; how it ended if the server is gone for good."""
+        if release not in self._watches:
+            return None
+        self._watches[release].failed(seconds)
+        return self._watches[release].lost_by(words)
 
     def _watch(self, release: Release, server: Server) -> Watch:
         """Looks after a server, and starts it again where it is ours."""
@@ -144,15 +147,16 @@ class LiveServers:
 
     def _found(self, release: Release) -> Server:
         if release in self._failed:
-            raise TargetUnavailable(self._failed[release])
+            raise again(self._failed[release])
         if self.command:
             return self._of_the_user(release)
         if release not in self._running:
             try:
                 self._running[release] = self._start(release)
             except (EnvironmentUnavailable, CaptureError) as error:
-                self._failed[release] = f"no live server of lmcache {release}: {error}; without live in --target none is needed"
-                raise TargetUnavailable(self._failed[release]) from None
+                advice = "" if self.judged else "; without live in --target none is needed"
+                self._failed[release] = TargetUnavailable(f"no live server of lmcache {release}: {error}{advice}")
+                raise again(self._failed[release]) from None
         return self._running[release]
 
     def _start(self, release: Release) -> Server:
@@ -184,7 +188,7 @@ class LiveServers:
             try:
                 started.start()
             except TargetUnavailable as error:
-                self._failed[release] = str(error)
+                self._failed[release] = error
                 raise
         return Server(started.host, started.port)
 
@@ -194,6 +198,11 @@ class LiveServers:
         self._started.clear()
         self._watches.clear()
         self._stack.close()
+
+
+def again(problem: TargetUnavailable) -> TargetUnavailable:
+    """The same for another case."""
+    return type(problem)(str(problem))
 
 
 def _answers_health(release: Release, host: str, port: int) -> bool:

@@ -183,8 +183,10 @@ def _require_time(option: str, seconds: float, example: float) -> None:
         )
 
 
-def parse_address(text: str | None, releases: Sequence[Release], targets: Sequence[TargetName]) -> tuple[str, int] | None:
-    """``HOST:PORT`` of a server that the user runs.
+def parse_address(
+    text: str | None, releases: Sequence[Release], targets: Sequence[TargetName], *, given_by: str = "--live"
+) -> tuple[str, int] | None:
+    """``HOST:PORT`` of a server that the user runs; ``given_by`` is what names it, for messages.
 
     Raises:
         UsageError: it has another form, or it is not clear what it is for.
@@ -197,7 +199,7 @@ def parse_address(text: str | None, releases: Sequence[Release], targets: Sequen
     if "live" not in targets:
         raise UsageError("--live names a server, but live is not among the targets; add --target live")
     if len(releases) != 1:
-        raise UsageError("--live names one server, which runs one release; name that release with --lmcache")
+        raise UsageError(f"{given_by} names one server, which runs one release; name that release with --lmcache")
     return address
 
 

@@ -23,6 +23,7 @@ from harness.failure import (
     LiveServerFailure,
     MockDriftFailure,
     PeerFailed,
+    ServerUnavailable,
     TargetUnavailable,
     UnsupportedByClient,
 )
@@ -79,8 +80,12 @@ def verdict_of(
     failure that is about a SHOULD a shortfall.
     """
     ended = _ended(error, explain, stderr)
-    if side == "server" and error is not None and isinstance(inner(error), _ABOUT_SERVERS):
-        ended = replace(ended, verdict=Verdict.FAIL)
+    if side == "server" and error is not None:
+        found = inner(error)
+        if isinstance(found, _ABOUT_SERVERS):
+            ended = replace(ended, verdict=Verdict.FAIL)
+        elif isinstance(found, ServerUnavailable):
+            ended = replace(ended, verdict=Verdict.CRASH)
     if lenient and ended.verdict is Verdict.FAIL and ended.diagnosis is not None and ended.diagnosis.level == "SHOULD":
         ended = replace(ended, verdict=Verdict.SHORTFALL)
     return ended

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from functools import partial
 from typing import Final
 
@@ -11,6 +12,7 @@ from harness.case import case
 from harness.client import ClientHang
 from harness.judge import Judge
 from harness.l2.answers import Completion, Submitted
+from harness.l2.host_process import PluginRaised
 from harness.l2.plugin_process import Plugin
 
 FIRST: Final = "0.4.3 and later"
@@ -38,10 +40,10 @@ def stored(judge: Judge, plugin: Plugin, batch: Sequence[tuple[str, bytes]], **m
     judge.holds(verdict.ok, f"a store of {len(batch)} objects was refused: {verdict.error or 'no reason given'}", **more)
 
 
-def completed(judge: Judge, plugin: Plugin, submitted: Submitted, what: str) -> Completion:
+def completed(judge: Judge, plugin: Plugin, submitted: Submitted, what: str, *, limit: float = LONG) -> Completion:
     """The completion of a submit, which the server must be able to read."""
     try:
-        (completion,) = plugin.wait([submitted], timeout=LONG)
+        (completion,) = plugin.wait([submitted], timeout=limit)
     except ClientHang as hang:
         judge.fail(f"{what} never completed", client_answered=str(hang).removeprefix("wait: "))
     readable(judge, completion, what)
@@ -52,3 +54,17 @@ def readable(judge: Judge, completion: Completion, what: str) -> None:
     """The server can read a completion."""
     if completion.broken is not None:
         judge.fail(f"{what}: {completion.broken}", cite="PLUG-NAT-011", client_answered=completion.shown)
+
+
+@contextmanager
+def raising_nothing(judge: Judge) -> Iterator[None]:
+    """No call of the plugin raises."""
+    try:
+        yield
+    except PluginRaised as raised:
+        judge.fail(
+            "a call raised an exception",
+            cite="PLUG-NAT-036",
+            client_answered=str(raised),
+            conformant_answer="a number, and a completion that says what failed",
+        )

@@ -15,6 +15,7 @@ from harness.failure import UnsupportedByClient
 from harness.judge import Judge
 from harness.l2.answers import Submitted
 from harness.l2.crashes.ledger import FAULTS, Ledger, content
+from harness.l2.host_process import PluginRaised
 from harness.l2.keys import L2Keys
 from harness.l2.plugin_process import Plugin
 from harness.l2.session import PluginSession
@@ -28,6 +29,7 @@ EMPTY: Final = "PLUG-BACK-006"
 LIMIT: Final = "PLUG-BACK-007"
 AHEAD: Final = "PLUG-BACK-008"
 FULL: Final = "PLUG-BACK-009"
+RAISES: Final = "PLUG-NAT-036"
 WAIT: Final = 2.0
 """Seconds that a plugin waits for an answer, where nobody says."""
 FAR: Final = 30.0
@@ -157,6 +159,9 @@ def stores_until_one_is_refused(plugin: Plugin, keys: L2Keys, wait: float) -> tu
     """Submit stores until one is refused at once, or there are very many: how many were submitted, and how many refused.
 
     All are made from one piece of memory. A failure counts as a refusal if it came long before the wait was over.
+
+    Raises:
+        PluginRaised: a submit raised an exception.
     """
     memory = plugin.buffers([content("backlog", SHARE)])
     sent: dict[int, Submitted] = {}
@@ -164,6 +169,9 @@ def stores_until_one_is_refused(plugin: Plugin, keys: L2Keys, wait: float) -> tu
     while len(sent) < MOST and not refused:
         steps = [plugin.step("submit_store", keys=[key], buffers=memory) for key in keys.some(ROUND)]
         answers = plugin.together({"server": steps})["server"]
+        raised = [answer["text"] for answer in answers if answer.get("failed") == "raised"]
+        if raised:
+            raise PluginRaised(raised[0])
         sent |= {answer["id"]: Submitted.of(answer) for answer in answers if "id" in answer}
         drained = plugin.drain().completions
         refused = sum(not one.ok and one.id in sent and one.at - sent[one.id].at < wait / 2 for one in drained)

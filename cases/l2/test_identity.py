@@ -28,9 +28,7 @@ SIGNS = ("/", "_", "-", "--", "-SEP-", "%2F", "%", ".", "\\", ":", " ", "//", ""
 KINDS: dict[str, Sequence[L2Key]] = {
     "model": models(MODEL, f"{MODEL}x", MODEL[:-1], MODEL.replace("i", "j"), f"x{MODEL}"),
     "letters": models(MODEL, MODEL.upper(), MODEL.title(), MODEL.replace("l2", "L2")),
-    "separators": models(
-        *(f"lmconform{sign}l2" for sign in ("/", "_", "-", "--", "-SEP-", "%2F", "%", ".", "\\", ":", " ", "//", ""))
-    ),
+    "separators": models(*(f"lmconform{sign}l2" for sign in SIGNS)),
     "paths": models(
         f"{NOWHERE}/model", "model", "./model", "model/", "model/.", ".", "~", "model.", " model", "model ", "model/model"
     ),

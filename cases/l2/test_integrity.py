@@ -209,7 +209,8 @@ def _spoil(judge: Judge, plugin: Plugin, book: Ledger, damage: Damage) -> str:
         fitting = [piece for piece in parts if piece is not None and damage.fits(piece)]
         if not fitting and by_hook:
             assert damage.hook is not None
-            plugin.corrupt(key, damage.hook)
+            if plugin.corrupt(key, damage.hook) is False:
+                raise UnsupportedByClient("corrupt", "lmconform_corrupt says that there is nothing of a stored object to damage")
             spoiled.append(f"lmconform_corrupt({damage.hook!r})")
         elif fitting:
             piece = fitting[number % len(fitting)]

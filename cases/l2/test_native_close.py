@@ -36,10 +36,9 @@ def test_close_under_way(judge: Judge, plugin: Plugin, l2_keys: L2Keys) -> None:
     stored(judge, plugin, batch[:4])
     sources = plugin.buffers([data for _, data in batch])
     targets = plugin.blank([SIZE] * 4)
-    for key, source in zip(keys, sources, strict=True):
-        plugin.submit_store([key], [source])
-    plugin.submit_load(keys[:4], targets)
-    plugin.submit_lookup(keys)
+    steps = [plugin.step("submit_store", keys=[key], buffers=[source]) for key, source in zip(keys, sources, strict=True)]
+    steps += [plugin.step("submit_load", keys=keys[:4], buffers=targets), plugin.step("submit_lookup", keys=keys)]
+    plugin.together({"server": steps}, timeout=LONG)
     _closes(judge, plugin)
     judge.holds(plugin.alive, "the process died over close")
 

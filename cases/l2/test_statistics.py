@@ -113,7 +113,8 @@ def _damage_one(plugin: Plugin, book: Ledger) -> Mapping[str, int]:
     """Damage one object by the plugin's own hook, and load all; what should be counted."""
     if "corrupt" not in plugin.offers:
         raise UnsupportedByClient("corrupt", "stored bytes cannot be damaged: it has no lmconform_corrupt")
-    plugin.corrupt(book.keys[1], "flip")
+    if plugin.corrupt(book.keys[1], "flip") is False:
+        raise UnsupportedByClient("corrupt", "lmconform_corrupt says that there is nothing of a stored object to damage")
     plugin.load(book.keys, [book.size(key) for key in book.keys])
     return {"damaged": 1, "loaded": 2}
 

@@ -83,11 +83,16 @@ class Book:
             return record
         return _held_against(record, [entries[number] for number in sorted(entries)], self.file.path.name, self.today)
 
-    def faults(self, selection: Iterable[Execution], exists: Callable[[str, Entry], bool] | None) -> list[str]:
+    def faults(
+        self,
+        selection: Iterable[Execution],
+        exists: Callable[[str, Entry], bool] | None,
+        listed: str = "'lmconform list --ids' shows what there is",
+    ) -> list[str]:
         """What is wrong with the list for a selection of cases: overlapping entries, and patterns without a case.
 
         ``exists`` says whether a pattern of an entry means any case at all, also one that is not selected; None where that
-        is not to be looked for.
+        is not to be looked for. ``listed`` says where the cases can be seen.
         """
         used: set[tuple[str, int]] = set()
         shared: dict[tuple[int, ...], list[str]] = {}
@@ -106,8 +111,7 @@ class Book:
         ]
         if exists is not None:
             said += [
-                f"{path}: entry {entry.number}, cases: {pattern!r} matches no case{_under(entry)}; "
-                "'lmconform list --ids' shows what there is"
+                f"{path}: entry {entry.number}, cases: {pattern!r} matches no case{_under(entry)}; {listed}"
                 for entry in self.file.entries
                 for pattern in entry.cases
                 if (pattern, entry.number) not in used and not exists(pattern, entry)

@@ -100,7 +100,7 @@ def _bytes_of(path: Path) -> bytes:
                 raise UsageError(f"{path}: not a file that holds a list of known failures")
             data = file.read(_LARGEST + 1)
     except FileNotFoundError:
-        raise UsageError(f"{path}: no such file; 'lmconform run --write-expectations {path}' makes one") from None
+        raise UsageError(f"{path}: no such file; the option '--write-expectations {path}' makes one") from None
     except OSError as error:
         raise UsageError(f"{path}: cannot be read: {error.strerror}") from None
     if len(data) > _LARGEST:

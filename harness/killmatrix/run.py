@@ -16,7 +16,7 @@ from harness.killmatrix.schedule import Baseline, Candidate, Schedule, Task, is_
 from harness.mutants.mutant import AnyMutant, PluginMutant, load_all_mutants
 from harness.patterns import matches
 from harness.protocols import Protocol
-from harness.sides import require_targets
+from harness.sides import require_targets, where_listed
 from harness.usage import UsageError, parse_effort, parse_targets
 from harness.version import TOOL_VERSION
 from harness.workers import default_jobs
@@ -189,12 +189,12 @@ class _Run:
             raise NothingShown("\n".join(listing["broken"]))
         self.columns = [ExecutionColumn(**described) for described in listing["executions"]]
         if not self.columns:
-            raise UsageError("no case matches; 'lmconform list --ids' shows what there is")
+            raise UsageError(f"no case matches; {where_listed(options.side)}")
         whole = frozenset(map(str, chosen.whole))
         self.excused: dict[str, str] = {
             column.id: reason
             for column in self.columns
-            if column.release in whole and (reason := reason_for(column.case, column.variant)) is not None
+            if column.release in whole and (reason := reason_for(column.case, column.variant, options.kind)) is not None
         }
         self._whole = whole
         self._pool = pool

@@ -153,12 +153,3 @@ class Step:
     op: str
     args: Mapping[str, Any]
     times: int = 1
-
-
-@dataclass(frozen=True)
-class Description:
-    """What the class and its first instance show."""
-
-    version: str
-    python: str
-    offers: Sequence[str]

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, Literal
 
-from harness.l2.pieces import Piece
+from harness.l2.pieces import Piece, folders
 
 Hook = Literal["flip", "truncate", "delete"]
 Spoil = Callable[[Piece], None]
@@ -121,7 +121,7 @@ def swap(one: Sequence[Piece], other: Sequence[Piece], *, only_largest: bool) ->
 def strangers(folder: Path) -> Sequence[Path]:
     """Things that a plugin did not put there, in every folder that it made: a file, a folder, a link to nowhere."""
     made = []
-    for place in [folder, *(path for path in sorted(folder.rglob("*")) if path.is_dir())]:
+    for place in sorted(folders(folder)):
         stray, hole, void = place / "lost+found.tmp", place / "lost", place / "nowhere"
         stray.write_bytes(b"\xff\x00not yours" * 100)
         hole.mkdir()

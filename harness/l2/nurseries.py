@@ -14,6 +14,7 @@ import os
 import signal
 import socket
 import subprocess
+import tempfile
 import time
 from pathlib import Path
 from typing import IO, Any, Final
@@ -24,6 +25,7 @@ from harness.l2.calls.watcher import Watcher
 from harness.l2.host.adapter import BUILTIN
 from harness.l2.host.nursery import PID, READY
 from harness.l2.spec import PluginSpec
+from harness.supervise import STDERR_LIMIT
 
 HOST: Final = Path(__file__).resolve().parent / "host"
 IMPORTS: Final = 120.0
@@ -78,24 +80,29 @@ class Nursery:
         ours, theirs = socket.socketpair()
         about = {"module": spec.module, "name": spec.class_name, "options": dict(spec.options)}
         command = [spec.python, str(HOST), "--nursery", str(theirs.fileno()), json.dumps(about)]
-        with theirs, Path(os.devnull).open("wb") as nowhere:
-            self._popen, self._leash = leash.start(
-                command,
-                spec.environment,
-                stdin=subprocess.DEVNULL,
-                stdout=nowhere,
-                stderr=nowhere,
-                pass_fds=(theirs.fileno(),),
-            )
-        self._requests = ours
-        ours.settimeout(max(deadline, IMPORTS))
-        try:
-            said = ours.recv(len(READY))
-        except TimeoutError:
-            said = b""
-        if said != READY:
-            self.end()
-            raise ClientUnavailable(f"plugin {spec.text}: {spec.python} cannot import lmcache within {IMPORTS:g} s")
+        limit = max(deadline, IMPORTS)
+        with tempfile.TemporaryFile() as words:
+            with theirs:
+                self._popen, self._leash = leash.start(
+                    command,
+                    spec.environment,
+                    stdin=subprocess.DEVNULL,
+                    stdout=words,
+                    stderr=words,
+                    pass_fds=(theirs.fileno(),),
+                )
+            self._requests = ours
+            ours.settimeout(limit)
+            try:
+                said, problem = ours.recv(len(READY)), "cannot import what the plugin needs of lmcache"
+            except TimeoutError:
+                said, problem = b"", f"has not imported lmcache within {limit:g} s"
+            if said != READY:
+                self.end()
+                words.seek(max(0, words.seek(0, os.SEEK_END) - STDERR_LIMIT))
+                told = words.read().decode(errors="backslashreplace").strip()
+                last = f": {told.splitlines()[-1]}" if told else ""
+                raise ClientUnavailable(f"plugin {spec.text}: {spec.python} {problem}{last}", stderr=told)
 
     def make(
         self, incoming: int, outgoing: int, errors: IO[bytes], watcher: Watcher | None = None

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import contextlib
+import os
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -10,6 +12,8 @@ from typing import Final
 
 SEEN: Final = 64
 """Bytes by which those of an object are found in a file."""
+LARGEST: Final = 256 << 20
+"""Bytes of a file that is looked at: the harness holds all of them in memory, twice."""
 
 
 @dataclass(frozen=True)
@@ -47,12 +51,24 @@ def narrowed(piece: Piece, content: bytes) -> Piece | None:
     return None
 
 
+def folders(folder: Path) -> list[Path]:
+    """A folder and all folders in it, besides those that links lead to: what is behind a link is not the plugin's to lose."""
+    if folder.is_symlink():
+        return []
+    return [Path(place) for place, _, _ in os.walk(folder)]
+
+
 def files(folder: Path) -> dict[Path, bytes]:
-    """What every file of a folder holds."""
+    """What every file of a folder holds, besides those that have another name outside of it, and those over :data:`LARGEST`."""
+    there: dict[Path, os.stat_result] = {}
+    for place in folders(folder):
+        with contextlib.suppress(OSError), os.scandir(place) as entries:
+            there |= {Path(entry.path): entry.stat() for entry in entries if entry.is_file(follow_symlinks=False)}
+    names = Counter((facts.st_dev, facts.st_ino) for facts in there.values())
     found = {}
-    for path in sorted(folder.rglob("*")):
+    for path, facts in sorted(there.items()):
         with contextlib.suppress(OSError):
-            if path.is_file() and not path.is_symlink():
+            if facts.st_nlink <= names[facts.st_dev, facts.st_ino] and facts.st_size <= LARGEST:
                 found[path] = path.read_bytes()
     return found
 

@@ -16,8 +16,9 @@ from harness.backend import REFERENCE, Backend, BackendPlace, parse_backend
 from harness.client import Budget, ClientCrash, ClientFailure, ClientHang, ClientUnavailable, Description
 from harness.judged import SubjectOptions
 from harness.l2.host.adapter import BUILTIN
+from harness.l2.host_process import HostProcess, PluginRaised
 from harness.l2.pinned import at_release
-from harness.l2.plugin_process import HostProcess, Plugin, PluginRaised, Watch
+from harness.l2.plugin_process import Plugin, Watch
 from harness.l2.served.servers import PluginServers
 from harness.l2.shipped import SHIPPED
 from harness.l2.spec import PluginSpec, parse_plugin

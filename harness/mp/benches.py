@@ -10,7 +10,8 @@ from typing import Any, Final, Self
 
 from harness.failure import UnsupportedByClient
 from harness.judge import Judge
-from harness.mp.peer import PATIENCE, Engine, MpPeer, Place, Prompt
+from harness.mp.exchanges import PATIENCE, Place
+from harness.mp.peer import Engine, MpPeer, Prompt
 from harness.mp.witness import contents, judged, new_instance, new_model, new_request, some_tokens
 from wire.release import Release
 

@@ -16,8 +16,9 @@ from typing import Any, Final
 from fixturegen.mp import memory
 from fixturegen.mp.transcript import Bound, MpStep, MpTranscript, bind, frame_bytes
 from fixturegen.vector import Json, patterned, raw
+from harness.mp.exchanges import ANSWERS, ECHO, RESULTS, MpPeerFailed, Place
 from harness.mp.manners import COMMON, Sent, needs_chunks, sent_in
-from harness.mp.peer import ANSWERS, ECHO, RESULTS, SLOTS, MpPeer, MpPeerFailed, Place
+from harness.mp.peer import SLOTS, MpPeer
 from wire.errors import WireError
 from wire.mp.operations import Operation
 from wire.mp.types import Optional

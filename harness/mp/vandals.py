@@ -15,7 +15,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 from typing import Final
 
-from harness.mp.peer import Place
+from harness.mp.exchanges import Place
 from wire.mp.operations import OperationTable
 from wire.mp.values import pack
 

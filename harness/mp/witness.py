@@ -14,7 +14,8 @@ from typing import Final, Self
 from fixturegen.mp.launch import NO_DATA_PATH
 from fixturegen.vector import patterned
 from harness.judge import Judge
-from harness.mp.peer import Engine, MpPeer, MpPeerFailed, Place, Prompt
+from harness.mp.exchanges import MpPeerFailed, Place
+from harness.mp.peer import Engine, MpPeer, Prompt
 from wire.mp.objects import TOKEN_MODE
 from wire.release import Release
 

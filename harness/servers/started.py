@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import os
 import subprocess
-import tempfile
 import time
 from collections.abc import Callable, Mapping, Sequence
-from pathlib import Path
 from typing import Any, Final
 
 from fixturegen import leash
 from fixturegen.environment import LOCALHOST
 from fixturegen.server_process import free_port
-from harness.failure import TargetUnavailable
+from harness.failure import ServerUnavailable, TargetUnavailable
+from harness.servers.tail import Tail
 from wire.release import Release
 
 START: Final = 60.0
@@ -36,8 +35,8 @@ class StartedServer:
         self._answers = answers
         values = {"host": self.host, "port": self.port, "release": str(release), **settings}
         self._words = [command[0], *(word.format(**values) for word in command[1:])]
-        self._folder = tempfile.TemporaryDirectory(prefix="lmconform-server-")
-        self._log = Path(self._folder.name) / "server.log"
+        self._before = ""
+        self._tail: Tail | None = None
         self._process: subprocess.Popen[bytes] | None = None
         self._leash: leash.Leash | None = None
 
@@ -48,33 +47,36 @@ class StartedServer:
 
     @property
     def log(self) -> str:
-        """The end of what it wrote."""
-        return self._log.read_text(errors="replace")[-_LAST_WORDS:] if self._log.exists() else ""
+        """The end of what it wrote, before it was started again as well."""
+        return (self._before + (self._tail.text if self._tail is not None else ""))[-_LAST_WORDS:]
 
     def start(self) -> None:
         """Start it, and wait until it answers.
 
         Raises:
-            TargetUnavailable: it does not start, ended, or did not answer in time; the message ends with what it wrote.
+            TargetUnavailable: there is no such program.
+            ServerUnavailable: it ended, or did not answer in time; the message ends with what it wrote.
         """
-        with self._log.open("ab") as output:
-            try:
-                self._process, self._leash = leash.start(
-                    self._words, os.environ, stdin=subprocess.DEVNULL, stdout=output, stderr=subprocess.STDOUT
-                )
-            except OSError as error:
-                raise TargetUnavailable(f"{self._words[0]} does not start: {error.strerror or error}") from None
+        self._tail = Tail()
+        try:
+            self._process, self._leash = leash.start(
+                self._words, os.environ, stdin=subprocess.DEVNULL, stdout=self._tail.writing, stderr=subprocess.STDOUT
+            )
+        except OSError as error:
+            raise TargetUnavailable(f"{self._words[0]} does not start: {error.strerror or error}") from None
+        finally:
+            self._tail.started()
         until = time.monotonic() + START
         while time.monotonic() < until:
             if not self.alive:
                 status = self._process.returncode
                 self.kill()
-                raise TargetUnavailable(f"the server ended with status {status} when it was started{self._said}")
+                raise ServerUnavailable(f"the server ended with status {status} when it was started{self._said}")
             if self._answers(self.host, self.port):
                 return
             time.sleep(_LOOK_AGAIN)
         self.kill()
-        raise TargetUnavailable(
+        raise ServerUnavailable(
             f"the server did not answer as lmcache {self._release} does within {START:g} s at {self.host}:{self.port}{self._said}"
         )
 
@@ -91,14 +93,16 @@ class StartedServer:
         self._process.wait(STOP)
         self._leash.let_go()
         self._process = self._leash = None
+        if self._tail is not None:
+            self._tail.finish()
+            self._before, self._tail = self.log, None
 
     def stop(self) -> None:
-        """Ask it to end, and see to it; its log is gone then."""
+        """Ask it to end, and see to it."""
         if self._process is not None and self._leash is not None:
             self._process.terminate()
             leash.ended(self._process.pid, STOP)
         self.kill()
-        self._folder.cleanup()
 
     def status(self) -> Mapping[str, Any] | None:
         """Nothing: how a server of the user tells its state is not known."""

@@ -257,7 +257,7 @@ USAGE = {
     "no such folder": (["--write-expectations", "no/where.toml"], "cannot write no/where.toml"),
     "no such list": (
         ["--expectations", "no.toml"],
-        "no.toml: no such file; 'lmconform run --write-expectations no.toml' makes one",
+        "no.toml: no such file; the option '--write-expectations no.toml' makes one",
     ),
     "an update of a part": (
         ["--only", FAILS, "--expectations", "known.toml", "--write-expectations", "new.toml"],

@@ -3,8 +3,8 @@
 import pytest
 
 from harness.case import TARGETS, case, cells, spec_of
-from harness.failure import CaseFailure, LiveServerFailure, MockDriftFailure, PeerFailed, TargetUnavailable
-from harness.sides import FACTS, parse_side, require_targets
+from harness.failure import CaseFailure, LiveServerFailure, MockDriftFailure, PeerFailed, ServerUnavailable, TargetUnavailable
+from harness.sides import FACTS, parse_side, require_runtime, require_targets, where_listed
 from harness.usage import UsageError
 from harness.verdicts import verdict_of
 from reports.diagnosis import Diagnosis
@@ -21,6 +21,7 @@ SHOULD = Diagnosis("slow", level="SHOULD")
         (MockDriftFailure(Diagnosis("other bytes")), Verdict.MOCK_DRIFT, Verdict.FAIL),
         (LiveServerFailure(Diagnosis("other bytes")), Verdict.ENVIRONMENT_ERROR, Verdict.FAIL),
         (PeerFailed("no reply"), Verdict.ENVIRONMENT_ERROR, Verdict.FAIL),
+        (ServerUnavailable("wrote nothing"), Verdict.ENVIRONMENT_ERROR, Verdict.CRASH),
         (TargetUnavailable("no docker"), Verdict.ENVIRONMENT_ERROR, Verdict.ENVIRONMENT_ERROR),
         (CaseFailure(Diagnosis("other bytes")), Verdict.FAIL, Verdict.FAIL),
         (KeyError("a"), Verdict.HARNESS_ERROR, Verdict.HARNESS_ERROR),
@@ -96,3 +97,20 @@ def test_a_case_for_each_contract_runs_in_the_newest_release_of_each():
     found = [cell.release for cell in cells(spec_of(test_something), releases, ["alone"])]
     assert found[0] == releases[0]
     assert len(found) == len(set(found))
+
+
+@pytest.mark.parametrize("side", ["plugin", "connector"])
+def test_what_the_harness_opens_is_not_judged_in_a_container(side):
+    require_runtime(side, "venv")
+    with pytest.raises(UsageError, match=rf"a {side} is judged in the venv runtime alone: .*; leave --runtime docker out"):
+        require_runtime(side, "docker")
+
+
+@pytest.mark.parametrize("side", ["client", "server"])
+def test_servers_may_run_in_a_container(side):
+    require_runtime(side, "docker")
+
+
+def test_where_cases_are_listed_names_the_side():
+    assert "'lmconform list --ids'" in where_listed("client")
+    assert "'lmconform list --side plugin --ids'" in where_listed("plugin")

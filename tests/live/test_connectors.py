@@ -10,26 +10,26 @@ from reports.verdict import ExitCode, Verdict
 
 pytestmark = pytest.mark.live
 
-EVERYWHERE = (
+SOME = (
     "remote.loading.opened*",
     "remote.contract.awaited*",
     "remote.roundtrip.last-chunk*-7]",
+    "remote.batches.get*",
+    "remote.memory.lent*",
     "remote.memory.given-up*",
-    "remote.errors.incomplete*",
-    "remote.errors.changed*",
+    "remote.errors.incomplete*-cut]",
+    "remote.errors.backend-down*",
     "remote.close.closed*",
     "remote.durability.opened-again*",
     "remote.backend.stored*",
 )
-NEW = (*EVERYWHERE, "remote.batches.*", "remote.memory.*", "remote.backend.*")
-"""0.3.1 has no batches."""
-LM_BACKEND = "harness.remote.lm_backend:LmBackend"
+"""All of it, in all releases, is for tox."""
 
 
 @pytest.fixture
 def judge(pinned_release, tmp_path):
     def run(connector, *only, **options):
-        told = {"lmcache": str(pinned_release), "target": "alone", "jobs": 1, "folder": tmp_path, "require": "must", **options}
+        told = {"lmcache": str(pinned_release), "target": "alone", "jobs": 1, "folder": tmp_path, "require": "should", **options}
         code = run_matrix(RunOptions(side="connector", client=connector, only=only, **told))
         return code, read_results(tmp_path / "results.jsonl")
 
@@ -40,19 +40,18 @@ def ended(results, verdict):
     return {case.id.partition("[")[0] for case in results.cases if case.verdict is verdict}
 
 
-@pytest.mark.parametrize(("release", "some"), [("0.5.6", NEW), ("0.3.1", EVERYWHERE)])
-def test_the_reference_keeps_every_promise(judge, release, some):
-    code, results = judge("reference", *some, lmcache=release, require="should")
+def test_the_reference_keeps_every_promise(judge):
+    code, results = judge("reference", *SOME)
     assert code == ExitCode.CONFORMANT, ended(results, Verdict.FAIL)
-    assert len(ended(results, Verdict.PASS)) >= 9
+    assert {case.verdict for case in results.cases} == {Verdict.PASS}
 
 
 @pytest.mark.parametrize(
     ("mutant", "case"),
     [
         ("connector-gives-back-twice", "remote.memory.lent"),
-        ("connector-forgets-the-cancelled", "remote.memory.given-up"),
         ("connector-short-batches", "remote.batches.get"),
+        ("connector-takes-late-answers", "remote.errors.backend-slow"),
     ],
 )
 def test_a_mutant_breaks_its_promise(judge, mutant, case):
@@ -62,12 +61,7 @@ def test_a_mutant_breaks_its_promise(judge, mutant, case):
 
 
 def test_the_file_system_connector_of_lmcache_fails_what_is_listed(judge):
-    code, results = judge("lmcache:fs", *EVERYWHERE, "remote.roundtrip.listing*", expectations=Path("lmcache-remote"))
+    listed = ("remote.errors.changed*", "remote.roundtrip.listing*")
+    code, results = judge("lmcache:fs", *SOME[:3], *listed, expectations=Path("lmcache-remote"))
     assert code == ExitCode.CONFORMANT, ended(results, Verdict.FAIL)
-
-
-def test_the_lm_connector_of_lmcache_does_not_find_a_server_that_came_back(judge):
-    """Which shows that the case about a backend that goes away can fail; the reference has no backend."""
-    code, results = judge("lmcache:lm", "remote.errors.backend-*", backend=LM_BACKEND)
-    assert code == ExitCode.NOT_CONFORMANT
-    assert ended(results, Verdict.FAIL) == {"remote.errors.backend-down", "remote.errors.backend-slow"}
+    assert ended(results, Verdict.KNOWN_FAILURE) == {"remote.errors.changed", "remote.roundtrip.listing"}

@@ -90,9 +90,10 @@ def test_tox_has_an_environment_with_the_live_server_of_each_captured_release_an
 
 
 def test_a_live_environment_of_tox_runs_its_release_and_no_other(environments):
-    for release in ["all", *map(str, captured_releases())]:
-        words = shlex.split(environments[f"live-{release}"])
-        assert words[:4] == [str(ROOT / "lmconform"), "run", "--lmcache", release]
+    captured = [str(release) for release in captured_releases()]
+    for name, releases in [("all", ",".join(captured)), *((one, one) for one in captured)]:
+        words = shlex.split(environments[f"live-{name}"])
+        assert words[:4] == [str(ROOT / "lmconform"), "run", "--lmcache", releases]
         assert words[words.index("--target") + 1] == "fixtures,mock,live"
 
 

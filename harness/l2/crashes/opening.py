@@ -10,7 +10,8 @@ from harness.client import ClientFailure
 from harness.l2.calls.table import CALLS, CHANGES
 from harness.l2.calls.watcher import Watcher
 from harness.l2.crashes.trigger import Trigger
-from harness.l2.plugin_process import HostProcess, Plugin, Watch
+from harness.l2.host_process import HostProcess
+from harness.l2.plugin_process import Plugin, Watch
 from harness.l2.session import PluginSession
 
 

@@ -23,8 +23,9 @@ from harness.l2.crashes.opening import opened
 from harness.l2.crashes.report import CrashReport, Finding
 from harness.l2.crashes.trigger import Trigger
 from harness.l2.crashes.workload import Workload
+from harness.l2.host_process import HostProcess
 from harness.l2.keys import L2Key
-from harness.l2.plugin_process import HostProcess, Plugin
+from harness.l2.plugin_process import Plugin
 from harness.l2.session import PluginSession
 from wire.release import Release
 

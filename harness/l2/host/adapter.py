@@ -12,14 +12,14 @@ import json
 import os
 import select
 import sys
-import threading
 import time
 import types
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from .buffers import Buffer, Buffers
-from .driver import Command, Driver, PluginError, Result, call, describe, shown
+from .driver import Command, Driver, PluginError, Result, call, describe, pollable, shown, whole
+from .pump import Pump
 from .slots import Slot, Slots
 
 BUILTIN = "lmcache"
@@ -30,8 +30,6 @@ QUERIES = {"lookup": "query_lookup_and_lock_result", "load": "query_load_result"
 PARTS = "lmconform_l2_lmcache"
 PAGES = 1000
 """A listing that is longer never ends."""
-_ROUND = 0.5
-"""Seconds of one wait for a descriptor."""
 
 
 class Real:
@@ -67,7 +65,7 @@ class Adapter(Driver):
         super().__init__(plugin, buffers)
         assert Adapter.real is not None
         self._real = Adapter.real
-        self._pumps = {name: _Pump(self, name) for name in OPERATIONS}
+        self._pumps = {name: Pump(self, name) for name in OPERATIONS}
         self._listener: Any = None
         if callable(getattr(plugin, "register_listener", None)):
             self._listener = self._real.listening.Listener(self._real.keys.written)
@@ -189,7 +187,7 @@ class Adapter(Driver):
         given = call("pop_completed_store_tasks", self.plugin.pop_completed_store_tasks)
         try:
             items = list(given.items())
-        except (AttributeError, TypeError):
+        except BaseException:  # noqa: BLE001  # whatever the server would stumble over
             raise PluginError("contract", f"pop_completed_store_tasks gave {shown(given)}; it must be a map") from None
         return {"type": type(given).__name__, "stores": [self._verdict(number, result) for number, result in items]}
 
@@ -213,7 +211,7 @@ class Adapter(Driver):
         given = call("report_status", self.plugin.report_status)
         try:
             return {"status": json.loads(json.dumps(given))}
-        except (TypeError, ValueError) as error:
+        except (TypeError, ValueError, RecursionError) as error:
             raise PluginError("contract", f"report_status gave {shown(given)}, of which no JSON can be made: {error}") from None
 
     def listing(self, page_size: int, model: str | None = None) -> Result:
@@ -315,7 +313,7 @@ class Adapter(Driver):
         ended = time.monotonic()
         if not isinstance(number, int):
             raise PluginError("contract", f"{name} gave {shown(number)}; it must be a number")
-        return {"id": int(number), "type": type(number).__name__, "seconds": ended - began, "at": ended}
+        return {"id": whole(name, number), "type": type(number).__name__, "seconds": ended - began, "at": ended}
 
     def _verdict(self, number: Any, result: Any) -> Result:
         """One completed store, read as the server of the release reads it; ``broken`` where it would fail over it."""
@@ -324,7 +322,7 @@ class Adapter(Driver):
             return {**read, "ok": bool(result), "bytes": None}
         try:
             return {**read, "ok": bool(result.is_successful()), "bytes": int(result.bytes_transferred())}
-        except Exception as error:  # noqa: BLE001  # whatever the server would stumble over
+        except BaseException as error:  # noqa: BLE001  # whatever the server would stumble over
             return {**read, "ok": False, "bytes": None, "broken": describe(error)}
 
     def _descriptor(self, operation: str) -> int:
@@ -332,7 +330,7 @@ class Adapter(Driver):
         given = call(name, getattr(self.plugin, name))
         if not isinstance(given, int):
             raise PluginError("contract", f"{name} gave {shown(given)}; it must be a number")
-        return given
+        return pollable(name, given)
 
     def _keys(self, texts: Sequence[str]) -> list[Any]:
         return [self._real.keys.parsed(text) for text in texts]
@@ -348,56 +346,6 @@ class Adapter(Driver):
         """Whether the class has a method of its own in place of the interface's."""
         own = getattr(type(self.plugin), name, None)
         return own is not None and own is not getattr(self._real.making.L2AdapterInterface, name, None)
-
-
-class _Pump:
-    """Asks for results when the descriptor of their operation was ready, and keeps what nobody has waited for yet."""
-
-    def __init__(self, driver: Adapter, operation: str) -> None:
-        self._driver = driver
-        self._operation = operation
-        self._lock = threading.Lock()
-        self._under_way: set[int] = set()
-        self._arrived: dict[int, Result] = {}
-
-    def begin(self, number: int) -> None:
-        """A task was submitted: from now on each signal has it asked for, as in the server."""
-        self._under_way.add(number)
-
-    def wait(self, number: int, timeout: float) -> Result:
-        """The result of one task.
-
-        Raises:
-            PluginError: it did not come in time.
-        """
-        until = time.monotonic() + timeout
-        signals = 0
-        while True:
-            with self._lock:
-                if number in self._arrived:
-                    return self._arrived.pop(number)
-                left = until - time.monotonic()
-                if left <= 0:
-                    raise PluginError(
-                        "hang", f"no result of {self._operation} task {number} within {timeout:g} s; {signals} signals"
-                    )
-                if self._driver.ready(self._operation, min(left, _ROUND))["ready"]:
-                    signals += 1
-                    self._driver.consume(self._operation)
-                    self._take()
-
-    def _take(self) -> None:
-        if self._operation == "store":
-            for store in self._driver.pop_stores()["stores"]:
-                if "broken" in store:
-                    raise PluginError("contract", f"pop_completed_store_tasks gave {store['shown']}: {store['broken']}")
-                self._arrived[store["id"]] = store
-            return
-        for number in sorted(self._under_way.copy()):
-            result = self._driver.query(self._operation, number)["result"]
-            if result is not None:
-                self._under_way.discard(number)
-                self._arrived[number] = result
 
 
 def _objects(buffers: Sequence[Buffer]) -> list[Any]:

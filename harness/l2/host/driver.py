@@ -9,6 +9,8 @@ from typing import Any
 
 from .buffers import Buffer, Buffers
 
+LONGEST = 1024
+"""Bits of a number that is passed on; Python refuses to write much longer ones."""
 Result = dict[str, Any]
 Command = Callable[..., Result]
 
@@ -89,20 +91,46 @@ def call(name: str, method: Callable[..., Any], *args: Any) -> Any:
     """Call the plugin.
 
     Raises:
-        PluginError: it raised something; the trace goes to standard error.
+        PluginError: it raised something, be it ``SystemExit``; the trace goes to standard error.
     """
     try:
         return method(*args)
-    except Exception as error:
+    except BaseException as error:
         traceback.print_exc()
         raise PluginError("raised", f"{name} raised {describe(error)}") from error
+
+
+def whole(name: str, given: Any) -> int:
+    """The number that the plugin gave, as the server makes it of anything that has one.
+
+    Raises:
+        PluginError: it has none, or one so long that nobody can tell it.
+    """
+    try:
+        number = int(given)
+    except BaseException:  # noqa: BLE001  # whatever the server would stumble over
+        raise PluginError("contract", f"{name} gave {shown(given)}; it must be a number") from None
+    if number.bit_length() > LONGEST:
+        raise PluginError("contract", f"{name} gave a number of {number.bit_length()} bits")
+    return number
+
+
+def pollable(name: str, number: int) -> int:
+    """A descriptor that can be waited for, open or not.
+
+    Raises:
+        PluginError: no descriptor has that number.
+    """
+    if not 0 <= number < 1 << 31:
+        raise PluginError("contract", f"{name} gave {number}, which is no descriptor")
+    return number
 
 
 def describe(error: BaseException) -> str:
     """An exception as ``Type: message``."""
     try:
         message = str(error)
-    except Exception:  # noqa: BLE001  # a broken __str__ must not hide the exception
+    except BaseException:  # noqa: BLE001  # a broken __str__ must not hide the exception
         message = "(its message cannot be shown)"
     return f"{type(error).__name__}: {message}" if message else type(error).__name__
 
@@ -111,6 +139,6 @@ def shown(value: Any, limit: int = 200) -> str:
     """A value as a report quotes it."""
     try:
         text = repr(value)
-    except Exception:  # noqa: BLE001  # nor may a broken __repr__
+    except BaseException:  # noqa: BLE001  # nor may a broken __repr__
         text = f"a {type(value).__name__} that cannot be shown"
     return text if len(text) <= limit else f"{text[:limit]}..."

@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from .buffers import Buffer, Buffers
-from .driver import Command, Driver, PluginError, Result, call, describe, shown
+from .driver import Command, Driver, PluginError, Result, call, describe, pollable, shown, whole
 
 METHODS = ("event_fd", "submit_batch_get", "submit_batch_set", "submit_batch_exists", "drain_completions", "close")
 """What the server demands."""
@@ -67,11 +67,7 @@ class Native(Driver):
     def event_fd(self) -> Result:
         """What ``event_fd`` gives now, and what kind of thing that is."""
         given = call("event_fd", self._method("event_fd"))
-        try:
-            descriptor = int(given)
-        except (TypeError, ValueError):
-            raise PluginError("contract", f"event_fd gave {shown(given)}; it must be a number") from None
-        return {"descriptor": descriptor, "type": type(given).__name__}
+        return {"descriptor": whole("event_fd", given), "type": type(given).__name__}
 
     def submit_store(self, keys: Sequence[str], buffers: Sequence[int]) -> Result:
         """Begin to store."""
@@ -94,7 +90,7 @@ class Native(Driver):
     def poll(self, timeout: float) -> Result:
         """Wait for the descriptor."""
         if self._descriptor is None:
-            self._descriptor = self.event_fd()["descriptor"]
+            self._descriptor = pollable("event_fd", self.event_fd()["descriptor"])
         assert self._descriptor is not None
         began = time.monotonic()
         poller = select.poll()
@@ -113,7 +109,7 @@ class Native(Driver):
         ended = time.monotonic()
         try:
             items = list(given)
-        except TypeError:
+        except BaseException:  # noqa: BLE001  # whatever the server would stumble over
             raise PluginError("contract", f"drain_completions gave {shown(given)}; it must be a list of tuples") from None
         return {
             "type": type(given).__name__,
@@ -184,11 +180,7 @@ class Native(Driver):
             began = time.monotonic()
             number = call(name, method, *args)
             ended = time.monotonic()
-        try:
-            whole = int(number)
-        except (TypeError, ValueError):
-            raise PluginError("contract", f"{name} gave {shown(number)}; it must be a number") from None
-        return {"id": whole, "type": type(number).__name__, "seconds": ended - began, "at": ended}
+        return {"id": whole(name, number), "type": type(number).__name__, "seconds": ended - began, "at": ended}
 
     def _finish(self, submitted: Result, timeout: float) -> Result:
         (ended,) = self.wait([submitted["id"]], timeout)["completions"]
@@ -233,12 +225,13 @@ def _completion(item: Any) -> Result:
     """One completion in plain words, read as the server reads it; ``broken`` where it would fail over it."""
     try:
         number, ok, error, results = item
-        whole = int(number)
-    except (TypeError, ValueError) as problem:
-        return {"id": None, "broken": f"drain_completions gave {shown(item)}, of which the server makes: {describe(problem)}"}
+        known, well = whole("drain_completions", number), bool(ok)
+    except BaseException as problem:  # noqa: BLE001  # whatever the server would stumble over
+        made = str(problem) if isinstance(problem, PluginError) else describe(problem)
+        return {"id": None, "broken": f"drain_completions gave {shown(item)}, of which the server makes: {made}"}
     read: Result = {
-        "id": whole,
-        "ok": bool(ok),
+        "id": known,
+        "ok": well,
         "error": error if isinstance(error, str) else shown(error),
         "results": None,
         "types": [type(part).__name__ for part in (item, number, ok, error, results)],
@@ -248,7 +241,7 @@ def _completion(item: Any) -> Result:
         try:
             read["results"] = [bool(one) for one in results]
             read["result_types"] = sorted({type(one).__name__ for one in results})
-        except (TypeError, ValueError) as problem:
+        except BaseException as problem:  # noqa: BLE001  # whatever the server would stumble over
             read["broken"] = f"drain_completions gave {shown(item)}, of which the server makes: {describe(problem)}"
     return read
 

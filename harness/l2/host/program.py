@@ -17,7 +17,7 @@ from typing import Any
 
 from . import frames, watched
 from .buffers import BLANK, Buffers
-from .driver import Driver, PluginError, Result, describe, shown
+from .driver import Driver, PluginError, Result, call, describe, shown, whole
 
 DRIVERS = {"native_plugin": "native:Native", "plugin": "adapter:Adapter"}
 """Where the driver of each kind is; the second one needs the real lmcache."""
@@ -76,9 +76,9 @@ class Host:
             result: Result = getattr(driver, op)(**rest)
             return result
         if op in {"statistics", "usage"}:
-            return {"value": _plain_value(getattr(driver, op)())}
+            return {"value": _told(op, getattr(driver, op)())}
         if op == "corrupt":
-            return {"value": _plain_value(driver.corrupt(**rest))}
+            return {"value": _told(op, driver.corrupt(**rest))}
         if op not in driver.commands:
             raise PluginError("missing", f"a plugin of kind {driver.kind} has no command {op}")
         return driver.commands[op](**rest)
@@ -105,13 +105,17 @@ class Host:
         assert self._driver is not None
         try:
             plugin = self._factory(**params)
-        except (Exception, SystemExit) as error:
+        except BaseException as error:
             traceback.print_exc()
             given = ", ".join(f"{name}={value!r}" for name, value in params.items())
             raise PluginError("raised", f"the class cannot be made with ({given}): {describe(error)}") from error
         self._instances[instance] = driver = self._driver(plugin, self._buffers)
-        said = _plain_value(getattr(plugin, DURABILITY, None))
-        return {"offers": driver.offers(), "lacks": driver.lacks(), "durability": said}
+        said = call(DURABILITY, getattr, plugin, DURABILITY, None)
+        return {
+            "offers": call("looking for its methods", driver.offers),
+            "lacks": call("looking for its methods", driver.lacks),
+            "durability": said if said is None or isinstance(said, str) else shown(said),
+        }
 
     def close(self, instance: int) -> Result:
         """Close an instance; it stays known, so that what it does afterwards can be seen."""
@@ -283,9 +287,20 @@ def _children() -> int:
     return count
 
 
+def _told(op: str, value: Any) -> Any:
+    try:
+        return _plain_value(value)
+    except PluginError:
+        raise
+    except BaseException as error:
+        raise PluginError("contract", f"{op} gave {shown(value)}, which cannot be told: {describe(error)}") from error
+
+
 def _plain_value(value: Any) -> Any:
     """What the plugin tells, as far as JSON can hold it."""
-    if value is None or isinstance(value, (bool, int, float, str)):
+    if isinstance(value, int) and not isinstance(value, bool):
+        return whole("a statistic", value)
+    if value is None or isinstance(value, (bool, float, str)):
         return value
     if isinstance(value, Mapping):
         return {str(name): _plain_value(one) for name, one in value.items()}

@@ -306,7 +306,7 @@ class ChecksNoLength(OverFolder):
 @l2_mutant(
     "l2-shown-before-it-is-whole",
     stands_for="A file of its full length that is filled afterwards, and readers that look at lengths.",
-    found_by=("l2.durability.kill-in-a-store", "l2.overwriting.at-once"),
+    found_by=("l2.durability.kill-in-a-store",),
 )
 class ManifestFirst(OverFolder):
     """Writes the manifest first, then the fragments, whose space is reserved before; readers look at lengths."""

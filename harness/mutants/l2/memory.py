@@ -15,6 +15,8 @@ from harness.reference.l2.plugin import ReferencePlugin
 
 LATE = 0.02
 """Seconds by which somebody is late."""
+LATER = 0.2
+"""The same, though much was going on meanwhile."""
 BLOCK = 64
 SIZES = (100_000, 1000)
 """Bytes of the objects that it stored, as far as it matters."""
@@ -116,7 +118,7 @@ class WritesLate(ReferencePlugin):
     def _load(self, key: str, target: Leased, until: float) -> Outcome:
         held = _Held(memory_of(target))
         outcome = self._keeper.load(key, held, until)
-        threading.Timer(LATE, held.write).start()
+        threading.Timer(LATER, held.write).start()
         return outcome
 
 

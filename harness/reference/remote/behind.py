@@ -1,4 +1,4 @@
-"""A store behind a port, as the connector asks it: bounded waits, and a connection of its own for each request. Standard library only."""
+"""A store behind a port, as the connector asks it: bounded waits, a connection for each request. Standard library only."""
 
 from __future__ import annotations
 

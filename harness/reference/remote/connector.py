@@ -1,8 +1,8 @@
 """A remote connector for lmcache, written to be read: every promise is kept in the simplest way that keeps it.
 
 It runs in the interpreter of the engine, beside the real lmcache, and imports nothing else but the standard library.
-Its folder is the setting ``remote_storage_plugin.NAME.folder`` of ``extra_config``, where NAME is the name of the plugin; with the
-setting ``store``, which is ``HOST:PORT``, it keeps objects behind that address instead.
+Its folder is the setting ``remote_storage_plugin.NAME.folder`` of ``extra_config``, where NAME is the name of the plugin;
+with the setting ``store``, which is ``HOST:PORT``, it keeps objects behind that address instead.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ class FileConnector(RemoteConnector):  # type: ignore[misc]  # the class of the 
             super().__init__(config, local_cpu_backend.metadata)  # 0.3.12 and later
         self.loop = loop
         self.local_cpu_backend = local_cpu_backend
-        self.files = self.storage(config)
+        self.files: Files = self.storage(config)
         self.threads = ThreadPoolExecutor(THREADS, thread_name_prefix="file-connector")
         self.closed = False
 

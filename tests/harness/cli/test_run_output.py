@@ -11,6 +11,7 @@ import sys
 import pytest
 
 from harness.case import Cell
+from harness.judged import SubjectOptions
 from harness.matrix import Matrix
 from harness.targets import LiveServers
 from wire.release import Release
@@ -163,3 +164,22 @@ def test_rerun_lines_begin_as_the_launcher_was_called(monkeypatch):
     assert matrix._rerun("lm.broken.late-reply[0.5.6-mock]", Cell(RELEASE, "mock")).startswith(
         "./lmconform run --client reference"
     )
+
+
+@pytest.mark.parametrize(
+    ("side", "matrix", "target", "said"),
+    [
+        ("server", {}, "live", "--runtime docker"),
+        ("server", {"lenient": False}, "live", "--require should"),
+        ("plugin", {"lenient": False}, "alone", "--require should"),
+        ("client", {"lenient": False}, "live", "--runtime docker"),
+    ],
+)
+def test_rerun_lines_repeat_what_makes_a_case_fail(side, matrix, target, said):
+    options = None if side == "client" else SubjectOptions("lmcache", "lm", [RELEASE])
+    live = LiveServers(runtime="docker")
+    line = Matrix("lmcache", [RELEASE], [target], (), live, None, side=side, options=options, **matrix)._rerun(
+        f"lm.a.case[0.5.6-{target}]", Cell(RELEASE, target)
+    )
+    assert said in line
+    assert side != "client" or "--require" not in line

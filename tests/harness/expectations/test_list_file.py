@@ -135,7 +135,7 @@ def test_a_file_that_is_no_list_is_refused(read, text, message):
 
 
 def test_a_file_that_is_not_there_says_how_to_make_one(tmp_path):
-    with pytest.raises(UsageError, match=r"no such file; 'lmconform run --write-expectations .*known\.toml' makes one"):
+    with pytest.raises(UsageError, match=r"no such file; the option '--write-expectations .*known\.toml' makes one"):
         read_expectations(tmp_path / "known.toml")
 
 

@@ -71,3 +71,48 @@ def test_a_file_of_the_object_alone_is_its_own_as_a_whole(tmp_path: Path) -> Non
     (tmp_path / "packed").write_bytes(b"packed")
     piece = Piece(tmp_path / "packed", 0, 6, own=True, size=6)
     assert narrowed(piece, b"something") == piece
+
+
+@pytest.fixture
+def outside(tmp_path: Path) -> Path:
+    """A folder with a file that is none of the plugin's."""
+    folder = tmp_path / "outside"
+    folder.mkdir()
+    (folder / "precious").write_bytes(b"not the plugin's")
+    return folder
+
+
+@pytest.mark.parametrize("link", ["a folder", "a file", "a hard link", "the folder itself"])
+def test_what_links_lead_to_is_left_alone(tmp_path: Path, outside: Path, link: str) -> None:
+    folder = tmp_path / "dir"
+    if link == "the folder itself":
+        folder.symlink_to(outside)
+    else:
+        folder.mkdir()
+    if link == "a folder":
+        (folder / "link").symlink_to(outside)
+    elif link == "a file":
+        (folder / "link").symlink_to(outside / "precious")
+    elif link == "a hard link":
+        (folder / "link").hardlink_to(outside / "precious")
+    before = {path: path.lstat().st_mtime_ns for path in outside.rglob("*")}
+    assert changed({}, files(folder)) == []
+    strangers(folder)
+    assert {path: path.lstat().st_mtime_ns for path in outside.rglob("*")} == before
+
+
+def test_a_file_of_two_names_in_the_folder_is_the_plugins(tmp_path: Path) -> None:
+    (tmp_path / "one").write_bytes(b"stored")
+    (tmp_path / "two").hardlink_to(tmp_path / "one")
+    assert len(files(tmp_path)) == 2
+
+
+def test_a_file_that_is_mostly_holes_is_not_read(tmp_path: Path) -> None:
+    with (tmp_path / "pool").open("wb") as file:
+        file.truncate(1 << 40)
+    assert files(tmp_path) == {}
+
+
+def test_a_folder_that_the_plugin_removed_holds_nothing(tmp_path: Path) -> None:
+    assert files(tmp_path / "gone") == {}
+    assert strangers(tmp_path / "gone") == []

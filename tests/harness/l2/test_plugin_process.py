@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from harness.client import ClientCrash, ClientHang, ClientUnavailable
-from harness.l2.plugin_process import HOST, PluginLacks, PluginRaised
+from harness.l2.host_process import HOST, PluginLacks, PluginRaised
 from tests.waiting import wait_until
 
 
@@ -79,6 +79,14 @@ def test_an_exception_is_the_plugins(open_plugin):
         plugin.lookup(["a"])
     assert "in submit_batch_exists" in caught.value.stderr
     assert plugin.store([("a", b"first")]).ok
+
+
+def test_a_plugin_that_wants_to_end_its_process_has_raised_something(open_plugin):
+    plugin = open_plugin("GivesUp")
+    with pytest.raises(PluginRaised, match="submit_batch_exists raised SystemExit: the storage is gone"):
+        plugin.lookup(["a"])
+    with pytest.raises(ClientUnavailable, match="SystemExit: the storage is gone"):
+        open_plugin("GivesUpAtOnce")
 
 
 @pytest.mark.parametrize(

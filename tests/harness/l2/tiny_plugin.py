@@ -94,6 +94,16 @@ class Raises(Tiny):
         raise KeyError("no such table")
 
 
+class GivesUp(Tiny):
+    def submit_batch_exists(self, keys):
+        sys.exit("the storage is gone")
+
+
+class GivesUpAtOnce(Tiny):
+    def __init__(self, **params):
+        sys.exit("the storage is gone")
+
+
 class RaisesAtOnce(Tiny):
     def __init__(self, **params):
         raise ConnectionError("nobody listens")

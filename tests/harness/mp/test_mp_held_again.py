@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from fixturegen.corpus import load_corpus
+from harness.mp.exchanges import MpPeerFailed
 from harness.mp.held_again import LeftOut, hold
-from harness.mp.peer import MpPeerFailed
 from harness.mp.targets import mock_mp_server
 from harness.mutants.servers.multiprocess import EchoesNoOperation, HitsCountTokens, SendsNil
 from harness.reference.servers.mp import ReferenceMpServer

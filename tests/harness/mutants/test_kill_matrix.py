@@ -7,6 +7,7 @@ import pytest
 from harness.case import CaseSpec
 from harness.client import AdapterFault, ClientCrash, ClientHang
 from harness.failure import CaseFailure, LiveServerFailure, MockDriftFailure, TargetUnavailable
+from harness.killmatrix.excused import reason_for
 from harness.killmatrix.kill import kills
 from harness.killmatrix.run import missed
 from harness.killmatrix.schedule import Candidate, Schedule, Task
@@ -75,6 +76,13 @@ def test_a_mutant_that_passes_everything_survives():
 def test_a_mutant_that_only_crashes_the_harness_survives_and_its_noise_is_told():
     found = matrix(meeting(verdict=Verdict.HARNESS_ERROR, killed=False))
     assert [noise.verdict for noise in found.survivors[0].noises] == [Verdict.HARNESS_ERROR]
+
+
+def test_mutants_of_adapters_are_needed_for_cases_about_adapters_alone():
+    assert reason_for("l2.adapter-contract.status", None, "plugin") is None
+    assert "native_plugin" in reason_for("l2.semantics.sizes", "1", "plugin")
+    assert reason_for("l2.semantics.sizes", "1", "native_plugin") is None
+    assert reason_for("l2.semantics.sizes", "1") is None
 
 
 def test_an_execution_that_finds_nothing_is_idle():

@@ -7,7 +7,7 @@ import pytest
 
 from harness.client import ClientUnavailable
 from harness.killmatrix.releases import shows_in
-from harness.mutants.mutant import find_mutant, load_mutants, load_server_mutants, mutant
+from harness.mutants.mutant import find_mutant, load_all_mutants, load_mutants, load_server_mutants, mutant
 from harness.patterns import literal_start, matches
 from harness.reference.lm import ReferenceClient
 from harness.reference.mp.client import ReferenceMpClient
@@ -19,6 +19,8 @@ from wire.release import KNOWN_RELEASES, Release
 CLIENTS = load_mutants()
 SERVERS = load_server_mutants()
 ALL = [*CLIENTS.values(), *SERVERS.values()]
+RUNS = {"client": "fixtures,mock,live", "server": "mock,live", "plugin": "alone,live", "connector": "alone"}
+"""The targets of each side, whose cases its mutants meet."""
 
 
 def test_there_are_many_mutants_of_clients_and_of_servers():
@@ -63,13 +65,15 @@ def test_a_mutant_is_another_class_with_something_of_its_own(found):
     assert own - {"__module__", "__doc__", "__parameters__"}
 
 
-def test_what_is_said_to_find_a_mutant_exists_in_a_release_where_it_shows():
+@pytest.mark.parametrize(("side", "target"), RUNS.items())
+def test_what_is_said_to_find_a_mutant_exists_in_a_release_where_it_shows(side, target):
     executions = defaultdict(list)
-    for case in collect_cases(lmcache="all", target="fixtures,mock,live", only=()):
+    for case in collect_cases(lmcache="all", target=target, only=(), side=side):
         executions[case.name].append(case.id)
+    of_the_side = [found for found in load_all_mutants() if found.runs == side]
     stale = [
         (found.name, pattern)
-        for found in ALL
+        for found in of_the_side
         for pattern in found.found_by
         if not any(
             matches(pattern, identity) and Release.parse(identity.partition("[")[2].partition("-")[0]) in found.releases
@@ -78,6 +82,7 @@ def test_what_is_said_to_find_a_mutant_exists_in_a_release_where_it_shows():
             for identity in identities
         )
     ]
+    assert of_the_side
     assert stale == []
 
 

@@ -6,9 +6,7 @@ import pytest
 
 from harness.killmatrix.run import MutantOptions, run_mutants
 from harness.mutants.mutant import load_plugin_mutants
-from harness.patterns import literal_start, matches
-from harness.runner import collect_cases
-from wire.release import Release
+from harness.patterns import matches
 
 MUTANTS = [found for found in load_plugin_mutants().values() if found.kind == "native_plugin"]
 MET = {
@@ -28,22 +26,6 @@ def test_a_mutant_says_what_is_wrong_what_it_stands_for_and_who_finds_it(found):
     assert re.fullmatch(r"[A-Z].+\.", found.defect)
     assert re.fullmatch(r"[A-Z].{10,}\.", found.stands_for)
     assert found.found_by
-
-
-def test_what_is_said_to_find_a_mutant_exists_in_a_release_where_it_shows():
-    executions = [case.id for case in collect_cases(lmcache="0.4.6,0.5.6", target="alone,live", only=(), side="plugin")]
-    stale = [
-        (found.name, pattern)
-        for found in MUTANTS
-        for pattern in found.found_by
-        if not any(
-            identity.startswith(literal_start(pattern))
-            and matches(pattern, identity)
-            and Release.parse(identity.partition("[")[2].partition("-")[0]) in found.releases
-            for identity in executions
-        )
-    ]
-    assert stale == []
 
 
 def test_mutants_are_found_by_what_is_about_them():

@@ -5,7 +5,7 @@ import sys
 import pytest
 
 from fixturegen.leash import marked
-from harness.failure import TargetUnavailable
+from harness.failure import ServerUnavailable, TargetUnavailable
 from harness.mp.targets import LiveMpServers
 from harness.peers import Peer
 from harness.servers.started import StartedServer
@@ -58,16 +58,51 @@ def test_a_started_server_of_the_other_wire_answers():
 def test_nothing_of_a_started_server_is_left():
     started = StartedServer(COMMAND, RELEASE, lambda *_: True)
     started.start()
-    mark, folder = started._leash.mark, started._log.parent
+    mark = started._leash.mark
     started.stop()
     assert list(marked(mark)) == []
-    assert not folder.exists()
 
 
 def test_a_server_that_ends_at_once_is_told_with_its_last_words():
     started = StartedServer((sys.executable, "-c", "raise SystemExit('no room')"), RELEASE, lambda *_: False)
     try:
-        with pytest.raises(TargetUnavailable, match=r"(?s)ended with status 1 when it was started; it wrote:.*no room"):
+        with pytest.raises(ServerUnavailable, match=r"(?s)ended with status 1 when it was started; it wrote:.*no room"):
             started.start()
     finally:
         started.stop()
+
+
+def test_of_a_flood_the_end_is_kept():
+    flood = "import os\nfor _ in range(400): os.write(1, b'x' * 65536)\nos.write(1, b'last words')\nraise SystemExit(3)"
+    started = StartedServer((sys.executable, "-c", flood), RELEASE, lambda *_: False)
+    try:
+        with pytest.raises(ServerUnavailable, match=r"xlast words$") as caught:
+            started.start()
+    finally:
+        started.stop()
+    assert len(str(caught.value)) < 5000
+
+
+def test_a_child_that_keeps_the_log_open_holds_nobody_up():
+    forks = "import os, time\nif not os.fork():\n    os.setsid()\n    time.sleep(60)\nraise SystemExit(3)"
+    started = StartedServer((sys.executable, "-c", forks), RELEASE, lambda *_: False)
+    with pytest.raises(ServerUnavailable, match="wrote nothing"):
+        started.start()
+    started.stop()
+
+
+@pytest.mark.parametrize("servers", [LiveServers, LiveMpServers])
+def test_a_server_that_does_not_start_is_not_started_for_every_case(servers, monkeypatch):
+    began = []
+
+    def start(*_, **__):
+        began.append(1)
+        raise OSError("no room")
+
+    monkeypatch.setattr("harness.servers.started.leash.start", start)
+    live = servers(command=("/bin/false",))
+    for _ in range(3):
+        with pytest.raises(TargetUnavailable):
+            live.get(RELEASE)
+    live.close()
+    assert len(began) == 1
