@@ -28,6 +28,8 @@ from harness.expectations.file import ExpectationsFile, read_expectations
 from harness.expectations.write import require_free, write_expectations
 from harness.judged import SubjectOptions, open_judged
 from harness.mp.targets import LiveMpServers
+from harness.named_class import parse_params
+from harness.placeholders import WORDS, unknown_words
 from harness.plugin import CLIENT_START, DEADLINE, SEED
 from harness.protocols import BOTH, DECLARED, Protocol, as_choice, declared, named, no_case, parse_protocol
 from harness.requirements import load_requirements
@@ -169,6 +171,8 @@ def _run(options: RunOptions) -> ExitCode:
         _prepare(options.runtime, releases)
     for warning in known.warnings() if known is not None else ():
         print(f"lmconform: warning: {warning}", file=sys.stderr)
+    for word in unknown_words(parse_params(options.params)):
+        print(f"lmconform: warning: {word} in --params stays as it is; {', '.join(WORDS)} are replaced", file=sys.stderr)
     with alone_in(options.folder):
         return _judge(options, budget, known, protocols)
 
