@@ -19,6 +19,9 @@ def opened(args):
         if op == "leave":
             say({"ok": {}})
             return
+        if op == "noise":
+            os.write(1, json.loads(os.environ["NOISE"]).encode() + b"\n")
+            continue
         if op == "hang":
             time.sleep(600)
         if op == "die":
@@ -27,9 +30,6 @@ def opened(args):
             os.kill(os.getpid(), 9)
         if op == "end_loop":
             say({"loop_ended": "the event loop of the engine ended with SystemExit: 3"})
-        elif op == "babble":
-            os.write(1, b"no JSON ")
-            say({"ok": {"was": op}})
         elif op == "fault":
             say({"fault": {"class": "KeyError", "message": "x", "place": "calls.py:1 f"}})
         else:
@@ -56,7 +56,7 @@ for request in iter(read_line, b""):
         continue
     child = os.fork()
     if child == 0:
-        say({"began": os.getpid()})
+        say({"began": told["args"].get("pid", os.getpid())})
         if told["args"].get("refuse"):
             say({"refused": {"class": told["args"]["refuse"], "message": "no such thing", "place": "x.py:1 f"}})
         else:

@@ -39,6 +39,9 @@ def test_a_mutant_takes_the_place_of_the_mock_of_its_wire():
         ("localhost:99999", "is no server"),
         ("exec:sh -c true", "must name {port}"),
         ("exec: ", "exec: needs a command"),
+        ("exec:sh { {port}", "a brace that is meant as such is written twice"),
+        ("exec:sh {port:?}", "a brace that is meant as such is written twice"),
+        ("exec:sh {port!z}", "a brace that is meant as such is written twice"),
         ("exec:sh {prot} {port}", "names {prot}, which nothing stands for"),
     ],
 )
