@@ -210,10 +210,6 @@ class Connector:
         """``batched_async_contains`` of the backend, on its loop."""
         return _said(self._ask("backend_async_contains", _keys(keys)))
 
-    def backend_remove(self, key: ChunkKey) -> Said:
-        """``remove`` of the backend."""
-        return _said(self._ask("backend_remove", {"key": key.to_json()}))
-
     def backend_close(self) -> Said:
         """``close`` of the backend."""
         return _said(self._ask("backend_close", {}))
@@ -225,12 +221,8 @@ class Connector:
 
     # The end.
 
-    def begin_put(self, chunk: Chunk) -> None:
-        """Ask for a ``put`` and do not wait; :meth:`kill` comes next."""
-        self._host.begin("put", self._of(chunk), self._budget.call)
-
     def begin_puts(self, chunks: Sequence[Chunk]) -> None:
-        """The same with several at once."""
+        """Ask for ``put`` of several at once and do not wait; :meth:`kill` comes next."""
         calls = [{"op": "put", "args": self._of(chunk)} for chunk in chunks]
         self._host.begin("many", {"calls": calls}, self._budget.call)
 
