@@ -225,7 +225,7 @@ def _require_start(server: ServerSpec, release: Release, protocol: Protocol) -> 
         return
     live: LiveServers | LiveMpServers
     live = (
-        LiveMpServers(command=server.command, both_ways=True)
+        LiveMpServers(command=server.command, judged=True)
         if protocol == "mp"
         else LiveServers(command=server.command, judged=True)
     )
