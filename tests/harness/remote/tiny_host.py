@@ -30,9 +30,6 @@ def opened(args):
             os.kill(os.getpid(), 9)
         if op == "end_loop":
             say({"loop_ended": "the event loop of the engine ended with SystemExit: 3"})
-        elif op == "babble":
-            os.write(1, b"no JSON ")
-            say({"ok": {"was": op}})
         elif op == "fault":
             say({"fault": {"class": "KeyError", "message": "x", "place": "calls.py:1 f"}})
         else:
