@@ -68,6 +68,8 @@ class CaseSpec:
     """It does something to a server that the user of another one would not like."""
     runs: tuple[Side, ...] = ("client",)
     """The sides whose runs it is in."""
+    ends_servers: bool = False
+    """A server may not survive it, and is started again then."""
 
     @property
     def needs_own_server(self) -> bool:
@@ -103,6 +105,7 @@ def case(
     runs: tuple[Side, ...] | None = None,
     once_for: OnceFor = "release",
     own_server: bool = False,
+    ends_servers: bool = False,
 ) -> Callable[[Function], Function]:
     """Make a test function a case.
 
@@ -112,7 +115,7 @@ def case(
     server is in runs of clients, where it compares mock and live server with captures, and every other in those of its own side.
     A slow case may run ``once_for="frames"``: of the selected releases whose frames are the same, in the newest; or for
     ``"contract"``: likewise where what the release asks of plugins or connectors is the same. ``own_server`` keeps it from live
-    servers of the user: it clears or restarts one.
+    servers of the user: it clears or restarts one. After one that ``ends_servers`` a live server may have to be started again.
     """
     if not cites:
         raise ValueError("a case cites at least one requirement")
@@ -121,7 +124,9 @@ def case(
         if not inspect.getdoc(function):
             raise ValueError(f"case {function.__name__} has no docstring; it is the published description")
         sides = runs if runs is not None else ("client",) if judges == "server" else (judges,)
-        spec = CaseSpec(cites, targets, needs, ReleaseRange.parse(releases), variants, judges, once_for, own_server, sides)
+        spec = CaseSpec(
+            cites, targets, needs, ReleaseRange.parse(releases), variants, judges, once_for, own_server, sides, ends_servers
+        )
         setattr(function, SPEC_ATTRIBUTE, spec)
         marked: Function = pytest.mark.conformance(function)
         return marked

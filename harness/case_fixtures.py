@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import Callable, Iterator
+from typing import Any, Final
 
 import pytest
 
 from fixturegen.corpus import Corpus, load_corpus
 from fixturegen.errors import CorpusError
 from harness.case import CaseSpec, Cell, spec_of, topic_of
+from harness.client import ClientFailure
 from harness.examples import Examples
-from harness.failure import TargetUnavailable, UnsupportedByClient
+from harness.failure import UnsupportedByClient
 from harness.judge import Judge
 from harness.l2 import fixtures as l2_fixtures
 from harness.leaks import LEFT_BY_MANY
@@ -25,12 +26,10 @@ from harness.remote import fixtures as remote_fixtures
 from harness.subject import Subject, require
 from harness.targets import Server, mock_server
 from harness.values import Keys
+from harness.verdicts import inner
 from wire.lm.profile import LmProfile, lm_profile
 from wire.mp.operations import OperationTable, operation_table
 from wire.release import Release
-
-if TYPE_CHECKING:
-    from harness.matrix import Matrix
 
 NAMES: Final = (
     "adapter",
@@ -155,8 +154,7 @@ def server(request: pytest.FixtureRequest, cell: Cell) -> Iterator[Server]:
     if cell.target == "live":
         found, began = matrix.live.get(cell.release), time.monotonic()
         yield found
-        if ERROR in request.node.stash:
-            matrix.live.failed(cell.release, time.monotonic() - began)
+        _look_after(request, lambda words: matrix.live.failed(cell.release, time.monotonic() - began, words))
     else:
         with mock_server(cell.release, matrix.server.lm if matrix.server is not None else None) as mock:
             yield mock
@@ -201,13 +199,8 @@ def examples(request: pytest.FixtureRequest, cell: Cell) -> Examples:
 def _mp_server(request: pytest.FixtureRequest, cell: Cell, *, shared_memory: bool) -> Iterator[MpTarget]:
     matrix = matrix_of(request.config)
     if cell.target == "live":
-        try:
-            target = matrix.live_mp.get(cell.release, shared_memory=shared_memory)
-        except TargetUnavailable as gone:
-            if matrix.live_mp.answered and matrix.server is not None and _wishes(_spec(request), cell, matrix):
-                raise UnsupportedByClient(None, f"{gone}; start it again, and run this case alone") from None
-            raise
-        yield target
+        yield matrix.live_mp.get(cell.release, shared_memory=shared_memory)
+        _look_after(request, matrix.live_mp.failed)
     else:
         judged = matrix.server
         mode = both_ways(cell.release) if judged is not None and shared_memory else "engine_driven"
@@ -216,10 +209,14 @@ def _mp_server(request: pytest.FixtureRequest, cell: Cell, *, shared_memory: boo
             yield mock
 
 
-def _wishes(spec: CaseSpec, cell: Cell, matrix: Matrix) -> bool:
-    """Whether a case is about nothing that a server must do: what does not survive one such case is not asked for the next."""
-    cited = [matrix.requirements[name] for name in spec.cites if name in matrix.requirements]
-    return all(requirement.level != "MUST" for requirement in cited if cell.release in requirement.releases)
+def _look_after(request: pytest.FixtureRequest, failed: Callable[[str], ClientFailure | None]) -> None:
+    """Once a case has failed: where its server is gone for good, that is how the case ended."""
+    error = request.node.stash.get(ERROR, None)
+    if error is None or isinstance(error, UnsupportedByClient):
+        return
+    lost = failed(str(inner(error)))
+    if lost is not None:
+        request.node.stash[ERROR] = lost
 
 
 def _companion(request: pytest.FixtureRequest, cell: Cell, judge: Judge, *, own_process: bool) -> Iterator[Subject]:

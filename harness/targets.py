@@ -12,6 +12,7 @@ from fixturegen.environment import PinnedEnvironment, open_environment
 from fixturegen.errors import CaptureError, EnvironmentUnavailable
 from fixturegen.server_process import healthy
 from harness import meeting
+from harness.client import ClientFailure
 from harness.failure import TargetUnavailable
 from harness.servers.started import StartedServer
 from harness.servers.watch import Watch
@@ -128,10 +129,12 @@ class LiveServers:
             self._watches[release].require()
         return found
 
-    def failed(self, release: Release, seconds: float) -> None:
-        """A case failed with the server of a release that took so long."""
-        if release in self._watches:
-            self._watches[release].failed(seconds)
+    def failed(self, release: Release, seconds: float, words: str = "") -> ClientFailure | None:
+        """A case failed with the server of a release, took so long, and said so; how it ended if the server is gone for good."""
+        if release not in self._watches:
+            return None
+        self._watches[release].failed(seconds)
+        return self._watches[release].lost_by(words)
 
     def _watch(self, release: Release, server: Server) -> Watch:
         """Looks after a server, and starts it again where it is ours."""

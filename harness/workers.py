@@ -90,12 +90,13 @@ class Workers:
         known = [cell for cell in cells if cell is not None]
         if not cells:  # a shard without a case
             return None
-        count = worth_starting(self._jobs, known)
+        matrix = matrix_of(session.config)
+        costly = _costly(session.items, matrix)
+        count = worth_starting(self._jobs, known, costly)
         if (count < 2 and not self._always) or session.testsfailed or len(known) < len(cells):
             return None
-        matrix = matrix_of(session.config)
         matrix.dismiss_client()
-        distribution = _Distribution(session.items, matrix, shares(known), self._start)
+        distribution = _Distribution(session.items, matrix, shares(known, costly), self._start)
         with contextlib.closing(distribution):
             if not distribution.run(count):
                 session.shouldstop = f"{DEATHS} workers died"
@@ -107,6 +108,14 @@ class Workers:
 
     def _start(self) -> _Worker:
         return self._waiting.pop() if self._waiting else _Worker(self._arguments)
+
+
+def _costly(items: Sequence[pytest.Item], matrix: Matrix) -> set[int]:
+    """The numbers of cases that may end a server which the worker starts itself; one of the user is there only once."""
+    if matrix.live.address is not None:
+        return set()
+    specs = (spec_of(item.function) for item in items)  # type: ignore[attr-defined]  # cases are functions
+    return {number for number, spec in enumerate(specs) if spec is not None and spec.ends_servers}
 
 
 def _end(workers: Collection[_Worker], *, at_once: bool) -> None:

@@ -51,7 +51,7 @@ def _suite(results: Results, release: str, target: str, cases: Sequence[CaseReco
     properties = [
         ("release", release),
         ("target", target),
-        ("client", f"{header.client.name} {header.client.version}"),
+        ("client", header.client.called),
         ("client-spec", header.client.spec),
         ("seed", str(header.seed)),
         ("corpus", header.corpus),

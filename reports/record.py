@@ -18,6 +18,8 @@ from reports.verdict import ExitCode, Verdict
 from reports.words import listing
 
 SCHEMA_VERSION: Final = 1
+UNKNOWN: Final = "unknown"
+"""The version and the language of what says nothing of itself."""
 
 
 @dataclass(frozen=True)
@@ -32,6 +34,16 @@ class ClientInfo:
     releases: tuple[str, ...] = ()
     issues: str | None = None
     """Where its bugs are reported."""
+
+    @property
+    def called(self) -> str:
+        """Name and version, as far as that is known."""
+        return self.name if self.version == UNKNOWN else f"{self.name} {self.version}"
+
+    @property
+    def written_in(self) -> str:
+        """The language in brackets behind a space, if it is known."""
+        return "" if self.language == UNKNOWN else f" ({self.language})"
 
     def to_json(self) -> JsonObject:
         """The ``client`` member of the header line; what the client said at great length is clipped."""

@@ -114,8 +114,8 @@ def last_line(results: Results) -> Text:
 def _about(header: RunHeader, width: int) -> list[Text]:
     client = header.client
     name = Text.assemble(
-        (escape(clip(f"{client.name} {client.version}", LONGEST_NAME)), "bold"),
-        escape(f" ({clip(client.language, LONGEST_NAME)})"),
+        (escape(clip(client.called, LONGEST_NAME)), "bold"),
+        escape(clip(client.written_in, LONGEST_NAME)),
     )
     against = f"lmcache {span(header.releases)} on {', '.join(header.targets)}"
     rows = [

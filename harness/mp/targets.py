@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import socket
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, Protocol
@@ -15,9 +16,11 @@ from fixturegen.errors import CaptureError, EnvironmentUnavailable
 from fixturegen.mp.launch import SHARED_MEMORY, Launch
 from fixturegen.mp.recording import launch_for
 from harness import meeting
+from harness.client import ClientFailure
 from harness.failure import TargetUnavailable
 from harness.mp.approach import may_be
 from harness.servers.started import StartedServer
+from harness.servers.watch import Watch
 from harness.targets import again, require_reachable
 from mockserver.mp import Mode, MpServer
 from mockserver.mp.behaviour import BOTH_WAYS
@@ -157,29 +160,41 @@ def both_ways(release: Release) -> Mode:
     return "auto" if BOTH_WAYS[release] else "engine_driven"
 
 
-def answers_noop(release: Release, host: str, port: int) -> bool:
+def answers_noop(release: Release, host: str, port: int, within: float = ANSWER_TIMEOUT) -> bool:
     """Whether the server at an address answers a NOOP in time; its health page says nothing about that."""
     table = operation_table(release)
-    reply = asked_once(host, port, encode_request(table, "NOOP", []))
+    reply = asked_once(host, port, encode_request(table, "NOOP", []), within)
     try:
         return reply is not None and decode_reply(table, "NOOP", reply) is not None
     except WireError:
         return False
 
 
-def asked_once(host: str, port: int, frames: Sequence[bytes]) -> list[bytes] | None:
+def still_there(release: Release, host: str, port: int, within: float) -> bool:
+    """As :func:`answers_noop`, of a server that answered before.
+
+    Raises:
+        OSError: nobody listens, or nobody answers; a ``ConnectionError`` in the first case.
+    """
+    socket.create_connection((host, port), within).close()
+    if answers_noop(release, host, port, within):
+        return True
+    raise TimeoutError(f"no NOOP was answered within {within:.1f} s")
+
+
+def asked_once(host: str, port: int, frames: Sequence[bytes], within: float = ANSWER_TIMEOUT) -> list[bytes] | None:
     """The frames of a reply behind its uid, over a connection of its own; None where none comes in time."""
     context = zmq.Context()
-    socket = context.socket(zmq.DEALER)
-    socket.linger = 0
+    asking = context.socket(zmq.DEALER)
+    asking.linger = 0
     try:
-        socket.connect(f"tcp://{host}:{port}")
-        socket.send_multipart([b"\x00", *frames])
-        return socket.recv_multipart()[1:] if socket.poll(int(ANSWER_TIMEOUT * 1000)) else None
+        asking.connect(f"tcp://{host}:{port}")
+        asking.send_multipart([b"\x00", *frames])
+        return asking.recv_multipart()[1:] if asking.poll(int(within * 1000)) else None
     except zmq.ZMQError:
         return None
     finally:
-        socket.close()
+        asking.close()
         context.term()
 
 
@@ -192,13 +207,14 @@ class LiveMpServers:
     """A running server of the user, in place of our own."""
     command: tuple[str, ...] = ()
     """What starts a server of the user, likewise."""
-    both_ways: bool = False
-    """Whether real servers with shared memory also read the memory of engines, where their release can do both at once."""
-    answered: bool = False
-    """Whether a server of the user has answered once."""
+    judged: bool = False
+    """The servers are what is judged: real ones with shared memory also read the memory of engines, where their release can do
+    both at once, and before each case it is looked at whether a running one of the user is still there."""
     _stacks: dict[tuple[Release, bool], contextlib.ExitStack] = field(default_factory=dict)
     _running: dict[tuple[Release, bool], MpTarget] = field(default_factory=dict)
     _failed: dict[tuple[Release, bool], TargetUnavailable] = field(default_factory=dict)
+    _watch: Watch | None = None
+    """Looks after a running server of the user, once it has answered."""
     _environment: PinnedEnvironment | None = None
 
     def get(self, release: Release, *, shared_memory: bool = True) -> MpTarget:
@@ -206,7 +222,10 @@ class LiveMpServers:
 
         Raises:
             TargetUnavailable: there is none, and the message says why.
+            NotAsked: it is one of the user that is judged, and was lost in an earlier case.
         """
+        if self._watch is not None:
+            self._watch.require()
         place = (release, shared_memory and SHARED_MEMORY[release])
         if place in self._failed:
             raise again(self._failed[place])
@@ -216,7 +235,7 @@ class LiveMpServers:
                 self._end(place)
                 self._running[place] = self._start(*place)
         except (EnvironmentUnavailable, CaptureError) as error:
-            advice = "" if self.both_ways else "; without live in --target none is needed"
+            advice = "" if self.judged else "; without live in --target none is needed"
             self._failed[place] = TargetUnavailable(f"no live multiprocess server of lmcache {release}: {error}{advice}")
             raise again(self._failed[place]) from None
         except TargetUnavailable as error:
@@ -224,18 +243,21 @@ class LiveMpServers:
             raise
         return self._running[place]
 
+    def failed(self, words: str) -> ClientFailure | None:
+        """A case failed and said so; how it ended if a running server of the user is gone for good."""
+        return self._watch.lost_by(words) if self._watch is not None else None
+
     def _start(self, release: Release, shared_memory: bool) -> MpTarget:
         if self.address is not None:
             host, port = self.address
             require_reachable(host)
             if not may_be(release, lambda frames: asked_once(host, port, frames)) or not answers_noop(release, host, port):
-                if self.answered:
-                    raise EnvironmentUnavailable(f"the server at {host}:{port} answers nobody any more, and it did before")
                 raise EnvironmentUnavailable(
                     f"the server at {host}:{port} does not answer as lmcache {release} does; "
                     "check the address and the release it runs"
                 )
-            self.answered = True
+            if self.judged:
+                self._watch = Watch(f"the server at {host}:{port}", functools.partial(still_there, release, host, port))
             return MpTarget(release, host, port)
         stack = self._stacks[release, shared_memory] = contextlib.ExitStack()
         if self.command:
@@ -245,7 +267,7 @@ class LiveMpServers:
             return MpTarget(release, started.host, started.port, live=started)
         if self._environment is None:
             self._environment = open_environment(self.runtime)
-        mode = launch_for(release, "control").mode if self.both_ways and shared_memory else "engine"
+        mode = launch_for(release, "control").mode if self.judged and shared_memory else "engine"
         launch = Launch(chunk_size=CHUNK_SIZE, shared_memory=shared_memory, mode=mode)
         server = stack.enter_context(self._environment.mp_server(release, launch, host=meeting.host()))
         return MpTarget(release, server.host, server.port, live=server)

@@ -8,11 +8,11 @@ from harness.client import Description
 from harness.judged import SubjectOptions
 from harness.servers.spec import Kind, ServerSpec, parse_server
 from harness.version import TOOL_VERSION
+from reports.record import UNKNOWN
 
 _NAMES: Final[dict[Kind, str]] = {
     "mock": "server of lmconform",
     "real": "server of lmcache",
-    "address": "running server",
     "command": "started server",
 }
 RESTARTS: Final = "restart"
@@ -25,9 +25,9 @@ class ServerUnderTest:
     def __init__(self, spec: ServerSpec) -> None:
         own = spec.kind != "address"
         self.description = Description(
-            name=_NAMES[spec.kind],
-            version=TOOL_VERSION if spec.kind == "mock" else "of each release" if spec.kind == "real" else "unknown",
-            language="Python" if spec.kind in {"mock", "real"} else "unknown",
+            name=f"server at {spec.text.strip()}" if spec.kind == "address" else _NAMES[spec.kind],
+            version=TOOL_VERSION if spec.kind == "mock" else "of each release" if spec.kind == "real" else UNKNOWN,
+            language="Python" if spec.kind in {"mock", "real"} else UNKNOWN,
             operations=(RESTARTS,) if own else (),
             releases=("*",),
         )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import string
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Final, Literal
@@ -16,6 +16,7 @@ from harness.reference.servers.mp import ReferenceMpServer
 from harness.usage import UsageError, address_of
 from mockserver.lm import LmServer
 from mockserver.mp import MpServer
+from wire.release import Release
 
 Kind = Literal["mock", "real", "address", "command"]
 FORMS: Final = "mock, lmcache, HOST:PORT or 'exec:COMMAND with {port}'"
@@ -38,6 +39,11 @@ class ServerSpec:
     lm: LmMaker = LmServer
     """What is made in place of the mock server, where it is a server of ours."""
     mp: MpMaker = MpServer
+
+    @property
+    def is_told_the_release(self) -> bool:
+        """Whether its command names the release, so that one command stands for a server of each."""
+        return any("{release}" in word for word in self.command)
 
     @property
     def target(self) -> TargetName:
@@ -74,6 +80,21 @@ def parse_server(text: str, protocol: str) -> ServerSpec:
     if address is None:
         raise UsageError(f"{text!r} is no server; write {FORMS}")
     return ServerSpec(text, "address", address=address)
+
+
+def require_one_release(server: ServerSpec, releases: Sequence[Release]) -> None:
+    """Refuse several releases for a server that is not told which of them it is to speak: no bytes on the wire tell it.
+
+    Raises:
+        UsageError: it would be judged by wires that exclude each other.
+    """
+    if len(releases) == 1 or server.kind not in {"address", "command"} or server.is_told_the_release:
+        return
+    told = ", or write {release} where its command line names it" if server.kind == "command" else ""
+    raise UsageError(
+        f"{server.text!r} is one server, which is not told the release that it is to speak, and {len(releases)} releases were "
+        f"selected: name one, such as --lmcache {releases[-1]}{told}"
+    )
 
 
 def _command(text: str) -> tuple[str, ...]:

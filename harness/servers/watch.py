@@ -39,6 +39,17 @@ class Watch:
             words = f"not run: cases that {self.name} failed before took {self._spent:.0f} s, more than {SPENT:g}"
             self._lost = NotAsked(words, operation=None, after=ClientHang)
 
+    def lost_by(self, failure: str) -> ClientFailure | None:
+        """A case failed, and the server, which is not ours to start again, answers nobody any more: it did not survive the case.
+
+        None where it answers. Otherwise the case ends as a crash or a hang, whatever the level of what it is about: that others
+        are served afterwards is a MUST, and here nobody is.
+        """
+        if self.revive is not None or self._lost is not None or (problem := self._problem()) is None:
+            return None
+        self._lose(problem)
+        return _kind_of(problem)(f"{failure}; {self.name} did not survive it, and answers nobody any more ({problem})")
+
     def require(self) -> None:
         """It answers, or does once it was started again.
 
@@ -55,14 +66,16 @@ class Watch:
             self._revived += 1
             self.revive()
             return
-        after: type[ClientFailure] = ClientCrash if isinstance(problem, ConnectionError) else ClientHang
+        raise self._lose(problem)
+
+    def _lose(self, problem: Exception) -> NotAsked:
         again = f", although it was started again {self._revived} times" if self._revived else ""
         self._lost = NotAsked(
             f"not run: {self.name} was lost in an earlier case: it did not answer within {self.within:g} s{again} ({problem})",
             operation=None,
-            after=after,
+            after=_kind_of(problem),
         )
-        raise self._lost
+        return self._lost
 
     def _problem(self) -> Exception | None:
         """Why it does not answer, or None; a server that is ours and does not listen is not waited for."""
@@ -77,3 +90,8 @@ class Watch:
             if time.monotonic() > until or (self.revive is not None and isinstance(found, ConnectionRefusedError)):
                 return found
             time.sleep(_LOOK_AGAIN)
+
+
+def _kind_of(problem: Exception) -> type[ClientFailure]:
+    """A crash where nobody listens any more, a hang where somebody does."""
+    return ClientCrash if isinstance(problem, ConnectionError) else ClientHang

@@ -164,7 +164,7 @@ def run_view(results: Results, *, explained: int) -> RunView:
 
 def _facts(header: RunHeader) -> Iterator[tuple[str, str]]:
     client = header.client
-    yield header.side, f"{clip(client.name, TEXT)} {clip(client.version, TEXT)} ({clip(client.language, TEXT)})"
+    yield header.side, f"{clip(client.called, TEXT)}{clip(client.written_in, TEXT)}"
     yield "started as", clip(client.spec, LONG)
     yield "against", f"lmcache {span(header.releases)} on {', '.join(header.targets)}"
     if header.expectations is not None:

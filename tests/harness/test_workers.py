@@ -54,6 +54,13 @@ def test_the_live_cases_of_a_release_stay_together():
     assert live == [tuple(range(1, 120, 3)), tuple(range(2, 120, 3))]
 
 
+def test_cases_that_may_cost_a_live_server_go_in_small_pieces():
+    costly = range(10, 20)
+    found = shares([*cells(20, "live", NEW), *cells(2)], costly)
+    assert found == [tuple(range(10)), (10, 11, 12, 13), (14, 15, 16, 17), (18, 19), (20, 21)]
+    assert worth_starting(8, cells(20, "live", NEW), costly) == 3
+
+
 def test_shares_come_in_the_order_of_their_first_cases():
     mixed = [*cells(2 * SIZE), *cells(3, "live", OLD), *cells(2 * SIZE)]
     assert [share[0] for share in shares(mixed)] == [0, SIZE, 2 * SIZE, 2 * SIZE + 3, 3 * SIZE + 3]

@@ -34,7 +34,15 @@ def demands(_: Release) -> list[Variant]:
     return [Variant(name, demand) for name, demand in DEMANDS.items()]
 
 
-@case("SRV-MP-106", releases="0.4.6 and later", targets=SERVERS, variants=demands, judges="server", runs=("server",))
+@case(
+    "SRV-MP-106",
+    releases="0.4.6 and later",
+    targets=SERVERS,
+    variants=demands,
+    judges="server",
+    runs=("server",),
+    ends_servers=True,
+)
 def test_demands(judge: Judge, release: Release, mp_server: MpTarget, vector: Demand) -> None:
     """While a request that asks for far too much is under way, and afterwards, others are served."""
     answered = False
@@ -67,7 +75,9 @@ def test_oversized(judge: Judge, release: Release, mp_server: MpTarget, mp_table
     sent_and_served(judge, release, mp_server, mp_table, vector)
 
 
-@case("SRV-MP-101", releases=ANY, targets=SERVERS, variants=of_kind("deadly"), judges="server", runs=("server",))
+@case(
+    "SRV-MP-101", releases=ANY, targets=SERVERS, variants=of_kind("deadly"), judges="server", runs=("server",), ends_servers=True
+)
 def test_captured(judge: Judge, release: Release, mp_server: MpTarget, vector: MpTranscript) -> None:
     """After a message that was seen to end the message thread of the real server, everybody else is served."""
     with Witness(judge, release, mp_server) as witness, judged(judge, "SRV-MP-101"), MpPeer(release, mp_server) as peer:
@@ -78,14 +88,23 @@ def test_captured(judge: Judge, release: Release, mp_server: MpTarget, vector: M
 
 
 @case(
-    "SRV-MP-101", "SRV-MP-104", releases=ANY, targets=SERVERS, variants=messages("SRV-MP-101"), judges="server", runs=("server",)
+    "SRV-MP-101",
+    "SRV-MP-104",
+    releases=ANY,
+    targets=SERVERS,
+    variants=messages("SRV-MP-101"),
+    judges="server",
+    runs=("server",),
+    ends_servers=True,
 )
 def test_messages(judge: Judge, release: Release, mp_server: MpTarget, mp_table: OperationTable, vector: Message) -> None:
     """A message that is no request of any release ends nothing for others, and nothing of it is kept."""
     sent_and_served(judge, release, mp_server, mp_table, vector)
 
 
-@case("SRV-MP-101", releases=ANY, targets=SERVERS, variants=acts("SRV-MP-101"), judges="server", runs=("server",))
+@case(
+    "SRV-MP-101", releases=ANY, targets=SERVERS, variants=acts("SRV-MP-101"), judges="server", runs=("server",), ends_servers=True
+)
 def test_bytes(judge: Judge, release: Release, mp_server: MpTarget, mp_table: OperationTable, vector: Act) -> None:
     """Bytes that are no ZeroMQ, and of which ZeroMQ makes messages all the same, end nothing for others."""
     vandalised(judge, release, mp_server, mp_table, vector)

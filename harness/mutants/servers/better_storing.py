@@ -273,6 +273,36 @@ class KeyOf100Bytes(_TextKeys):
 
 
 @server_mutant(
+    "better-server-hash-as-a-double",
+    runs="server",
+    stands_for="A hash that is read as a number in a language whose numbers are doubles.",
+    found_by=("servers.wire.nearly-the-same-key",),
+)
+class HashAsADouble(RobustServer):
+    """Rounds the hash of a key to 53 bits."""
+
+    def read_request(self, header: bytes) -> ServerRequest:
+        """The request, with another hash where it is long."""
+        found = super().read_request(header)
+        given = found.key.chunk_hash
+        return replace(found, key=replace(found.key, chunk_hash=int(float(given)))) if isinstance(given, int) else found
+
+
+@server_mutant(
+    "better-server-folds-file-names",
+    runs="server",
+    stands_for="A file for each value, under a name in which letters that may not be in it are replaced.",
+    found_by=("servers.wire.nearly-the-same-key",),
+)
+class FoldsFileNames(_TextKeys):
+    """Takes a slash in a key for an underscore."""
+
+    def text_of(self, raw: bytes) -> str:
+        """The name of the file."""
+        return super().text_of(raw).replace("/", "_")
+
+
+@server_mutant(
     "better-server-numbers-unchecked",
     runs="server",
     stands_for="A description that is stored as it came and given back to whoever asks.",

@@ -56,3 +56,21 @@ def test_a_server_that_fails_slowly_is_given_up():
     watch.failed(SPENT)
     with pytest.raises(NotAsked, match="cases that it failed before took"):
         watch.require()
+
+
+@pytest.mark.parametrize(("ask", "kind"), [(refuses, ClientCrash), (hangs, ClientHang)])
+def test_a_case_after_which_nobody_answers_ended_by_a_crash_or_a_hang_and_the_next_is_not_run(ask, kind):
+    watch = Watch("it", ask, within=0.05)
+    lost = watch.lost_by("a new connection was not answered")
+    assert type(lost) is kind
+    assert str(lost).startswith("a new connection was not answered; it did not survive it, and answers nobody any more (")
+    with pytest.raises(NotAsked):
+        watch.require()
+
+
+def test_a_case_that_failed_beside_a_server_that_answers_failed():
+    assert Watch("it", lambda _: True).lost_by("wrong bytes") is None
+
+
+def test_a_server_that_we_start_again_is_not_lost_by_a_case():
+    assert Watch("it", refuses, lambda: None, within=0.0).lost_by("a new connection was not answered") is None
