@@ -364,8 +364,9 @@ def collect_cases(
     if collected.errors:
         raise BrokenCases("\n".join(collected.errors))
     if not collected.found:
-        about = named(protocol) if side == "client" else ()
-        raise UsageError(no_case(parse_releases(lmcache), about, "leave out --only to see what there is"))
+        about = named(protocol) if side in {"client", "server"} else FACTS[side].protocols
+        advice = "leave out --only to see what there is" if only else "no selected release has one there"
+        raise UsageError(no_case(parse_releases(lmcache), about, advice))
     return collected.found
 
 
