@@ -96,7 +96,7 @@ def tox_add_core_config(core_conf: Any, state: Any) -> None:
     """Each has the commands of its family, or the section of ``tox.ini`` that is named so, with its releases."""
     del core_conf
     for name, family, releases in _environments():
-        some = "all" if releases is CAPTURED else ",".join(releases)
+        some = ",".join(releases)
         loader = MemoryLoader(
             base=[family.name if family.commands is None else "lmcache", "testenv"],
             description=f"{family.about}: lmcache {some}",

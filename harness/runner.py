@@ -32,7 +32,7 @@ from harness.plugin import CLIENT_START, DEADLINE, SEED
 from harness.protocols import BOTH, DECLARED, Protocol, as_choice, declared, named, no_case, parse_protocol
 from harness.requirements import load_requirements
 from harness.room import alone_in, require_room_for_results, require_room_for_summary
-from harness.servers.spec import parse_server
+from harness.servers.spec import ServerSpec, parse_server, require_one_release
 from harness.sharding import parse_shard
 from harness.sides import FACTS, require_runtime, require_targets, where_listed
 from harness.targets import LiveServers
@@ -162,7 +162,9 @@ def _run(options: RunOptions) -> ExitCode:
     require_room_for_summary(options.summary, options.folder)
     protocols = _protocols(options, budget, releases)
     if address is not None and options.protocol == DECLARED:
-        _require_answer(address, releases[0], protocols, judged=options.side == "server")
+        _require_answer(address, releases[0], protocols, judged=False)
+    if options.side == "server":
+        _require_start(parse_server(options.client, options.protocol), releases[0], protocols[0])
     if "live" in targets and _needs_the_real_server(options):
         _prepare(options.runtime, releases)
     for warning in known.warnings() if known is not None else ():
@@ -175,6 +177,7 @@ def _address(options: RunOptions, releases: Sequence[Release], targets: Sequence
     """Where the user's server listens that cases meet, be it for a client or because it is judged."""
     if options.side == "server":
         server = parse_server(options.client, options.protocol)
+        require_one_release(server, releases)
         return None if server.address is None else parse_address(server.text, releases, targets, given_by=server.text)
     return parse_address(options.live, releases, targets)
 
@@ -210,6 +213,26 @@ def _require_answer(address: tuple[str, int], release: Release, protocols: Seque
         LiveMpServers(address=address, judged=judged).get(release)
     else:
         LiveServers(address=address, judged=judged).get(release)
+
+
+def _require_start(server: ServerSpec, release: Release, protocol: Protocol) -> None:
+    """Find out whether the user's command starts a server, before each case finds out for itself.
+
+    Raises:
+        TargetUnavailable: it does not, and the message ends with what it wrote.
+    """
+    if server.kind != "command":
+        return
+    live: LiveServers | LiveMpServers
+    live = (
+        LiveMpServers(command=server.command, judged=True)
+        if protocol == "mp"
+        else LiveServers(command=server.command, judged=True)
+    )
+    try:
+        live.get(release)
+    finally:
+        live.close()
 
 
 def _budget(options: RunOptions) -> Budget:

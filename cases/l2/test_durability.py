@@ -1,6 +1,5 @@
 """The plugin's process is killed, between operations and in the middle of them, and the plugin is opened again."""
 
-from collections.abc import Callable, Sequence
 from pathlib import Path
 from random import Random
 from typing import Final
@@ -21,11 +20,10 @@ from cases.l2.aftermath import (
     store,
     watching,
 )
+from cases.l2.kills import POINTS, kill_at_each_call, kill_half_way, killed
 from harness.case import parameters
-from harness.client import ClientCrash
 from harness.examples import Examples
 from harness.judge import Judge
-from harness.l2.calls.call import FileCall
 from harness.l2.calls.disk import Disk
 from harness.l2.crashes.ledger import Ledger, State
 from harness.l2.crashes.opening import opened
@@ -43,14 +41,9 @@ POWER_PROMISE: Final = "PLUG-DUR-008"
 WHOLE: Final[Cites] = dict.fromkeys(CITES, POWER)
 KEPT: Final[Cites] = dict.fromkeys(CITES, POWER_PROMISE)
 SMALL, MIDDLE, LARGE = 700, 4096, 300_000
-POINTS: Final = 10
-"""Kills of one case; of more calls than that some are chosen, the first and the last among them."""
 KILLS: Final = 25
 """Of the random ones, where nobody asked for more."""
 LEFT_KILLS: Final = 8
-BEHIND: Final = 0
-"""Not at a call, but when all is done."""
-Act = Callable[[Plugin, Ledger], None]
 
 
 @plugin_case(WRONG, LOST, OPENS, HEALS)
@@ -60,14 +53,14 @@ def test_kill_between_operations(judge: Judge, plugin: Plugin, l2_keys: L2Keys) 
     first, second = book.keys[:4], book.keys[4:]
     store(judge, plugin, book, first)
     for _ in range(2):
-        plugin = _killed(judge, plugin, book, "after a kill between two operations")
+        plugin = killed(judge, plugin, book, "after a kill between two operations")
         check(judge, plugin, book, after="after a kill between two operations")
         store(judge, plugin, book, second, after="after a kill: ")
         check(judge, plugin, book, after="after a kill and another store", must="unhealed")
     if plugin.has_delete:
         book.deleting(first[:1])
         plugin.delete(first[:1])
-    plugin = _killed(judge, plugin, book, "after a kill that came after a delete")
+    plugin = killed(judge, plugin, book, "after a kill that came after a delete")
     check(judge, plugin, book, after="after a kill that came after a delete")
     heal(judge, plugin, book, after="after a kill that came after a delete")
 
@@ -83,7 +76,7 @@ def test_kill_in_a_store(judge: Judge, plugins: PluginSession, l2_keys: L2Keys, 
         book.stored(keys, ok=plugin.store([book.object(key) for key in keys]).ok)
 
     book = ledger(l2_keys, sizes * (POINTS + 3))
-    _kill_at_each_call(judge, plugins, book, act, "a store", part=0.5 if vector == "within-a-write" else 0.0)
+    kill_at_each_call(judge, plugins, book, act, "a store", part=0.5 if vector == "within-a-write" else 0.0)
 
 
 @plugin_case(WRONG, LOST, OPENS, HEALS, needs=("folder",))
@@ -98,7 +91,7 @@ def test_kill_in_a_second_store(judge: Judge, plugins: PluginSession, l2_keys: L
         plugin.store([book.object(key) for key in keys])
 
     book = ledger(l2_keys, [SMALL, LARGE])
-    _kill_at_each_call(judge, plugins, book, act, "a second store", prepare=act)
+    kill_at_each_call(judge, plugins, book, act, "a second store", prepare=act)
 
 
 @plugin_case(WRONG, LOST, OPENS, HEALS, needs=("folder", "delete"))
@@ -113,7 +106,7 @@ def test_kill_in_a_delete(judge: Judge, plugins: PluginSession, l2_keys: L2Keys)
         plugin.delete(book.keys[:1])
 
     book = ledger(l2_keys, [LARGE, SMALL, MIDDLE])
-    _kill_at_each_call(judge, plugins, book, act, "a delete", prepare=prepare)
+    kill_at_each_call(judge, plugins, book, act, "a delete", prepare=prepare)
 
 
 @plugin_case(WRONG, LOST, OPENS, HEALS, needs=("folder",))
@@ -127,7 +120,7 @@ def test_kill_in_an_opening(judge: Judge, plugins: PluginSession, l2_keys: L2Key
         if plugin.durability == "none":
             book.doubt()
     with watching():
-        _kill_half_way(judge, plugins, folder, book, book.keys[2:])
+        kill_half_way(judge, plugins, folder, book, book.keys[2:])
     for number in range(1, POINTS):
         trigger = Trigger()
         trigger.arm(number)
@@ -182,7 +175,7 @@ def test_leftovers(judge: Judge, plugins: PluginSession, l2_keys: L2Keys) -> Non
     book = ledger(l2_keys, [LARGE] * LEFT_KILLS)
     with watching():
         for key in book.keys:
-            _kill_half_way(judge, plugins, folder, book, [key])
+            kill_half_way(judge, plugins, folder, book, [key])
     before = _bytes(folder)
     with opening(judge, f"after {LEFT_KILLS} kills in stores"), opened(plugins, folder, Trigger(), watched=False) as plugin:
         assert plugin is not None
@@ -211,60 +204,6 @@ def test_power_loss_costs_nothing(judge: Judge, plugins: PluginSession, l2_keys:
     _lose_power(judge, plugins, book, examples.seed, promised=True)
 
 
-def _killed(judge: Judge, plugin: Plugin, book: Ledger, after: str) -> Plugin:
-    """Kill and open again."""
-    plugin.kill()
-    if plugin.durability == "none":
-        book.doubt()
-    with opening(judge, after):
-        return plugin.reopen()
-
-
-def _kill_at_each_call(
-    judge: Judge,
-    plugins: PluginSession,
-    book: Ledger,
-    act: Act,
-    what: str,
-    *,
-    prepare: Act | None = None,
-    part: float = 0.0,
-    disk: Disk | None = None,
-    chance: Random | None = None,
-    cites: Cites = CITES,
-) -> None:
-    """Kill at one call of an act after the other, and once behind it; after each kill look at everything, and heal it.
-
-    With a disk the power goes with the process.
-    """
-    folder = disk.folder if disk is not None else plugins.new_folder()
-    after = f"before {what}"
-    calls = _calls_of(plugins, book, act, prepare, writes_only=part > 0)
-    for number in [*_spread(calls), BEHIND, None]:
-        trigger = Trigger(disk)
-        with opening(judge, after, cites=cites), watching(), opened(plugins, folder, trigger, watched=True) as plugin:
-            assert plugin is not None
-            if plugin.durability == "none" or (disk is not None and cites is not KEPT):
-                book.doubt()
-            check(judge, plugin, book, after=after, cites=cites)
-            heal(judge, plugin, book, after=after, cites=cites)
-            if number is None:
-                return
-            if prepare is not None:
-                prepare(plugin, book)
-            if number != BEHIND:
-                trigger.arm(number, part)
-            try:
-                act(plugin, book)
-            except ClientCrash:
-                if not trigger.fired:
-                    raise
-        after = f"after {what} that was killed {_where(trigger, part)}"
-        if disk is not None:
-            assert chance is not None
-            after += f", when the power was lost ({'; '.join(disk.lose_power(chance)) or 'which took nothing'})"
-
-
 def _lose_power(judge: Judge, plugins: PluginSession, book: Ledger, seed: int, *, promised: bool = False) -> None:
     folder = plugins.new_folder().resolve()
     disk = Disk(folder, folder.with_name(f"{folder.name}-attic"))
@@ -275,60 +214,9 @@ def _lose_power(judge: Judge, plugins: PluginSession, book: Ledger, seed: int, *
         book.stored(keys, ok=plugin.store([book.object(key) for key in keys]).ok)
 
     chance = Random(f"power {seed}")  # a plan of a test, no secret
-    _kill_at_each_call(judge, plugins, book, act, "a store", disk=disk, chance=chance, cites=KEPT if promised else WHOLE)
-
-
-def _calls_of(plugins: PluginSession, book: Ledger, act: Act, prepare: Act | None, *, writes_only: bool) -> list[int]:
-    """The numbers of the calls that change something while something is done, found by doing it once, in a folder of its own."""
-    seen: list[int] = []
-    trigger = Trigger(hear=lambda call, number: seen.append(number) if not writes_only or (call.size or 0) > 1 else None)
-    with watching(), opened(plugins, plugins.new_folder(), trigger, watched=True) as plugin:
-        assert plugin is not None
-        if prepare is not None:
-            prepare(plugin, book)
-        seen.clear()
-        before = trigger.changes
-        act(plugin, book)
-    book.forget()
-    return [number - before for number in seen]
-
-
-def _spread(numbers: list[int]) -> list[int]:
-    """All of them, or some that lie evenly between the first and the last."""
-    if len(numbers) <= POINTS:
-        return numbers
-    return [numbers[round(place * (len(numbers) - 1) / (POINTS - 1))] for place in range(POINTS)]
-
-
-def _kill_half_way(judge: Judge, plugins: PluginSession, folder: Path, book: Ledger, keys: Sequence[str]) -> None:
-    """Kill a store when about half of its bytes are written."""
-    wanted = sum(book.size(key) for key in keys) / 2
-    written = 0
-
-    def hear(call: FileCall, number: int) -> None:
-        nonlocal written
-        written += call.size or 0
-        if written > wanted and not trigger.armed:
-            trigger.arm(1)
-
-    trigger = Trigger(hear=hear)
-    with opening(judge, "after kills in stores"), opened(plugins, folder, trigger, watched=True) as plugin:
-        assert plugin is not None
-        book.storing(keys)
-        try:
-            book.stored(keys, ok=plugin.store([book.object(key) for key in keys]).ok)
-        except ClientCrash:
-            if not trigger.fired:
-                raise
-        if plugin.durability == "none":
-            book.doubt()
-
-
-def _where(trigger: Trigger, part: float) -> str:
-    """The moment of a kill, in words."""
-    if trigger.ended is None:
-        return "when it was done"
-    return f"in the middle of {trigger.ended}" if part else f"before {trigger.ended}"
+    kill_at_each_call(
+        judge, plugins, book, act, "a store", disk=disk, chance=chance, cites=KEPT if promised else WHOLE, kept=promised
+    )
 
 
 def _bytes(folder: Path) -> int:

@@ -96,13 +96,18 @@ def test_key_twice(judge: Judge, plugin: Plugin, l2_keys: L2Keys) -> None:
         judge.same_bytes(expected, loaded.data[place] or b"", what=f"the memory of place {place + 1}")
 
 
-@native("PLUG-NAT-027", variants=parameters(*MODELS))
+@native("PLUG-NAT-027", "PLUG-SEM-001", "PLUG-SEM-002", variants=parameters(*MODELS))
 def test_any_model(judge: Judge, plugin: Plugin, l2_keys: L2Keys, vector: str) -> None:
     """An object is stored and loaded whatever its model is called."""
     _roundtrip(judge, plugin, l2_keys.one(model=MODELS[vector]), f"an object of model {MODELS[vector][:60]!r}")
 
 
-@native("PLUG-NAT-027", variants=parameters("short", "spaces", "other-script", "longest", "longest-of-long-model"))
+@native(
+    "PLUG-NAT-027",
+    "PLUG-SEM-001",
+    "PLUG-SEM-002",
+    variants=parameters("short", "spaces", "other-script", "longest", "longest-of-long-model"),
+)
 def test_any_salt(judge: Judge, plugin: Plugin, l2_keys: L2Keys, vector: str) -> None:
     """An object is stored and loaded whatever its salt is."""
     salt = {"short": "x", "spaces": " a salt . ", "other-script": '\u76d0%:*?"<>|'}.get(vector, "s" * SALT_LIMIT)
@@ -156,11 +161,13 @@ def test_stays_in_its_folder(judge: Judge, plugins: PluginSession, l2_keys: L2Ke
 
 def _roundtrip(judge: Judge, plugin: Plugin, key: str, what: str) -> None:
     data = secrets.token_bytes(SIZE)
-    stored(judge, plugin, [(key, data)])
-    judge.holds(plugin.lookup([key]) == [True], f"{what} was stored, and a lookup does not find it")
+    stored(judge, plugin, [(key, data)], cite="PLUG-NAT-027")
+    found = plugin.lookup([key]) == [True]
+    judge.holds(found, f"{what} was stored, and a lookup does not find it", cite="PLUG-SEM-002")
     loaded = plugin.load([key], SIZE)
-    judge.holds(loaded.found[0], f"{what} was stored, and a load does not find it: {loaded.error or 'no reason given'}")
-    judge.same_bytes(data, loaded.data[0] or b"", what=what)
+    why = loaded.error or "no reason given"
+    judge.holds(loaded.found[0], f"{what} was stored, and a load does not find it: {why}", cite="PLUG-SEM-002")
+    judge.same_bytes(data, loaded.data[0] or b"", what=what, cite="PLUG-SEM-001")
 
 
 def _short(key: str) -> str:

@@ -5,8 +5,9 @@ from collections.abc import Sequence
 
 from harness.case import ALONE, case
 from harness.judge import Judge
+from harness.remote.answers import Got, GotMany, Said, Stored
 from harness.remote.chunks import Chunk, ChunkKey
-from harness.remote.connector import Connector, Got, GotMany, Said, Stored
+from harness.remote.connector import Connector
 
 promise = functools.partial(case, targets=ALONE, judges="connector")
 

@@ -3,8 +3,9 @@
 from cases.remote.promises import promise, store
 from harness.client import ClientHang
 from harness.judge import Judge
+from harness.remote.answers import Said
 from harness.remote.chunks import Chunks
-from harness.remote.connector import Connector, Said
+from harness.remote.connector import Connector
 
 SOON = 5.0
 """Seconds."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import struct
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -21,7 +22,7 @@ from harness.reference.values import key_from_json
 from harness.stamped import Stamp
 from harness.targets import Server
 from harness.values import Keys
-from wire.keys import format_key
+from wire.keys import KEY_GRAMMARS, format_key
 from wire.lm.profile import KEY_FIELD_SIZE, LmProfile
 from wire.release import Release
 
@@ -119,7 +120,10 @@ def batches(profile: LmProfile) -> st.SearchStrategy[list[Asked]]:
         *(st.sampled_from([0, 0, 1, 2, 16, 255, 65536, 2**31 - 1]) for _ in range(4)),
     )
     location = st.integers(0, 2) if profile.has_location else st.just(0)
-    payloads = st.binary(max_size=60) | st.integers(1, 40_000).map(lambda size: Stamp(1, 1, size).payload(max(size, 24)))
+    same_length = st.sampled_from([b"0" * 24, b"1" * 24])
+    payloads = (
+        same_length | st.binary(max_size=60) | st.integers(1, 40_000).map(lambda size: Stamp(1, 1, size).payload(max(size, 24)))
+    )
 
     def asked(command: str, which: int, about: tuple[int, ...], place: int, payload: bytes, length: int) -> Asked:
         if command == "PUT":
@@ -238,3 +242,52 @@ def _long_keys(release: Release, keys: Keys) -> list[dict[str, Any]]:
         filled(base, "m", hash=0x2001),
         filled(base, "m", hash=0x2002),
     ]
+
+
+@case("SRV-LM-010", targets=SERVERS, judges="server", runs=("server",))
+def test_nearly_the_same_key(judge: Judge, server: Server, release: Release, keys: Keys) -> None:
+    """Keys that servers take for one another, such as neighbouring long hashes, have values of their own."""
+    names = list(_nearly_the_same(release, keys))
+    texts = [format_key(release, key_from_json(key)) for key in names]
+    with answered(judge, server), Peer(release, server) as peer:
+        for number, key in enumerate(names):
+            peer.put(key, Stamp(number, 1, 1).payload(60))
+        for number, key in enumerate(names):
+            got = peer.get(key)
+            if got != Stamp(number, 1, 1).payload(60):
+                other = next((text for place, text in enumerate(texts) if got == Stamp(place, 1, 1).payload(60)), None)
+                found = "nothing" if got is None else f"the value of {other!r}" if other else "a value that nobody stored"
+                judge.fail(
+                    f"each of {len(names)} keys was stored; a GET of {texts[number]!r} then found {found}", kind=blame(server)
+                )
+
+
+def _nearly_the_same(release: Release, keys: Keys) -> Iterator[dict[str, Any]]:
+    """Keys of which each differs in one part from others, in the way in which a server may lose the difference.
+
+    Hashes: as a double, in 64 bits, without a sign. Models: as the name of a file, in lower case. Ranks: one behind the other.
+    """
+    grammar, long = KEY_GRAMMARS[release], 0x1A2B3C4D5E6F7081
+    yield from (
+        keys(hash=value) for value in (1, -1, long, long + 1, -long, long + (1 << 62), long + (1 << 64), long + (1 << 200))
+    )
+    for name in ("a/b", "a_b", "a-b", "a.b", "a:b", "a b", "ab", "A/b", "a//b", "a/./b", "a%2Fb", "a/b/"):
+        yield keys(model=f"{keys.model}/{name}")
+    yield from (keys(world_size=world, worker_id=worker) for world, worker in ((16, 1), (16, 11), (161, 1), (2, 0), (2, 1)))
+    if grammar.dtype_names is not None:
+        yield from (keys(dtype=name) for name in ("float16", "float32", "float64", "uint8", "float8_e4m3fn", "float8_e5m2"))
+    if grammar.prefix:
+        yield from (keys(fmt=name) for name in ("VLLM", "sglang"))
+    if grammar.server_layers:
+        yield from (keys(layer=number) for number in (0, 1, 10, 11))
+    if grammar.tags:
+        for tags in (
+            [["a", "1"]],
+            [["a", "2"]],
+            [["b", "1"]],
+            [["a", "1"], ["b", "1"]],
+            [["a", "1%2"]],
+            [["a", "x"]],
+            [["a", "X"]],
+        ):
+            yield keys(tags=tags)

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from harness.client import ClientCrash, ClientFailure, ClientHang, ClientUnavailable
+from harness.processes import PARENT, stat_number
 from harness.supervise import LineTooLong, PipeClosed, ProcessEnded, SupervisedProcess, Tail, exit_text
 
 INLINE: Final = 1 << 16
@@ -93,8 +94,10 @@ class Host:
         if "refused" in answer:
             self._ended(_ENDING)
             raise ConnectorRefused(answer["refused"])
-        self._child = answer["pid"]
-        found: Mapping[str, Any] = answer["ok"]
+        pid, found = answer.get("pid"), answer.get("ok")
+        if not isinstance(pid, int) or not isinstance(found, dict) or not self._is_ours(pid):
+            raise self._no_answer("open", answer)
+        self._child = pid
         return found
 
     def ask(self, op: str, args: Mapping[str, Any], deadline: float) -> Mapping[str, Any]:
@@ -170,6 +173,8 @@ class Host:
         if "hex" in value:
             return bytes.fromhex(value["hex"])
         path = Path(value["file"])
+        if path.parent != self.folder or path.is_symlink():
+            raise self._no_answer("a payload", value)
         data = path.read_bytes()
         path.unlink()
         return data
@@ -191,10 +196,30 @@ class Host:
 
     def _receive(self, op: str, deadline: float) -> dict[str, Any]:
         try:
-            found: dict[str, Any] = json.loads(self._process.receive(time.monotonic() + deadline))
+            line = self._process.receive(time.monotonic() + deadline)
         except (TimeoutError, ProcessEnded, PipeClosed, LineTooLong) as problem:
             raise self._failure(op, problem, deadline) from None
+        try:
+            found = json.loads(line)
+        except (ValueError, RecursionError):
+            found = None
+        if not isinstance(found, dict):
+            raise self._no_answer(op, line)
         return found
+
+    def _is_ours(self, pid: int) -> bool:
+        """Whether a process may be killed: it is one that the host made, or there is none of that number."""
+        return pid > 1 and stat_number(pid, PARENT) in {None, self._process.pid}
+
+    def _no_answer(self, op: str, came: object) -> ClientCrash:
+        """The connector wrote where the host answers: nothing that comes from there can be believed any more."""
+        self._process.kill()
+        self._child = None
+        return ClientCrash(
+            f"{op}: the connector writes to descriptors that are not its own, such as the pipe to the harness "
+            f"({repr(came)[:60]}); the host of connectors was killed",
+            stderr=self.stderr,
+        )
 
     def _failure(self, op: str, problem: Exception, deadline: float) -> ClientFailure:
         if isinstance(problem, TimeoutError):

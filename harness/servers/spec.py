@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import string
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Final, Literal
@@ -16,6 +16,7 @@ from harness.reference.servers.mp import ReferenceMpServer
 from harness.usage import UsageError, address_of
 from mockserver.lm import LmServer
 from mockserver.mp import MpServer
+from wire.release import Release
 
 Kind = Literal["mock", "real", "address", "command"]
 FORMS: Final = "mock, lmcache, HOST:PORT or 'exec:COMMAND with {port}'"
@@ -38,6 +39,11 @@ class ServerSpec:
     lm: LmMaker = LmServer
     """What is made in place of the mock server, where it is a server of ours."""
     mp: MpMaker = MpServer
+
+    @property
+    def is_told_the_release(self) -> bool:
+        """Whether its command names the release, so that one command stands for a server of each."""
+        return any("{release}" in word for word in self.command)
 
     @property
     def target(self) -> TargetName:
@@ -76,11 +82,31 @@ def parse_server(text: str, protocol: str) -> ServerSpec:
     return ServerSpec(text, "address", address=address)
 
 
+def require_one_release(server: ServerSpec, releases: Sequence[Release]) -> None:
+    """Refuse several releases for a server that is not told which of them it is to speak: no bytes on the wire tell it.
+
+    Raises:
+        UsageError: it would be judged by wires that exclude each other.
+    """
+    if len(releases) == 1 or server.kind not in {"address", "command"} or server.is_told_the_release:
+        return
+    told = ", or write {release} where its command line names it" if server.kind == "command" else ""
+    raise UsageError(
+        f"{server.text!r} is one server, which is not told the release that it is to speak, and {len(releases)} releases were "
+        f"selected: name one, such as --lmcache {releases[-1]}{told}"
+    )
+
+
 def _command(text: str) -> tuple[str, ...]:
     if not text.strip():
         raise UsageError("exec: needs a command, such as 'exec:./my-server --port {port}'")
     words = parse_command(text)
-    named = {name for word in words[1:] for _, name, *_ in string.Formatter().parse(word) if name is not None}
+    try:
+        named = {name for word in words[1:] for _, name, *_ in string.Formatter().parse(word) if name is not None}
+        if named <= set(PLACEHOLDERS):
+            _ = [word.format(**dict.fromkeys(PLACEHOLDERS, 0)) for word in words[1:]]
+    except (ValueError, LookupError, AttributeError) as error:
+        raise UsageError(f"exec: {text.strip()!r}: {error}; a brace that is meant as such is written twice") from None
     unknown = sorted(named - set(PLACEHOLDERS))
     if unknown:
         raise UsageError(f"exec: names {{{unknown[0]}}}, which nothing stands for; known are {_braced(PLACEHOLDERS)}")

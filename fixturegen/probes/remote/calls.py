@@ -364,9 +364,6 @@ class Calls:
         keys = [key_of(each) for each in args["keys"]]
         return self.on_loop(self._plain(self.opened.backend.batched_async_contains("lookup-1", keys)))
 
-    def backend_remove(self, args):
-        return self.now(self.opened.backend.remove, key_of(args["key"]))
-
     def backend_close(self, _args):
         return self.now(self.opened.backend.close)
 

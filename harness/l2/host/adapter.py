@@ -12,7 +12,6 @@ import json
 import os
 import select
 import sys
-import threading
 import time
 import types
 from collections.abc import Callable, Mapping, Sequence
@@ -20,6 +19,7 @@ from typing import Any
 
 from .buffers import Buffer, Buffers
 from .driver import Command, Driver, PluginError, Result, call, describe, pollable, shown, whole
+from .pump import Pump
 from .slots import Slot, Slots
 
 BUILTIN = "lmcache"
@@ -30,8 +30,6 @@ QUERIES = {"lookup": "query_lookup_and_lock_result", "load": "query_load_result"
 PARTS = "lmconform_l2_lmcache"
 PAGES = 1000
 """A listing that is longer never ends."""
-_ROUND = 0.5
-"""Seconds of one wait for a descriptor."""
 
 
 class Real:
@@ -67,7 +65,7 @@ class Adapter(Driver):
         super().__init__(plugin, buffers)
         assert Adapter.real is not None
         self._real = Adapter.real
-        self._pumps = {name: _Pump(self, name) for name in OPERATIONS}
+        self._pumps = {name: Pump(self, name) for name in OPERATIONS}
         self._listener: Any = None
         if callable(getattr(plugin, "register_listener", None)):
             self._listener = self._real.listening.Listener(self._real.keys.written)
@@ -348,56 +346,6 @@ class Adapter(Driver):
         """Whether the class has a method of its own in place of the interface's."""
         own = getattr(type(self.plugin), name, None)
         return own is not None and own is not getattr(self._real.making.L2AdapterInterface, name, None)
-
-
-class _Pump:
-    """Asks for results when the descriptor of their operation was ready, and keeps what nobody has waited for yet."""
-
-    def __init__(self, driver: Adapter, operation: str) -> None:
-        self._driver = driver
-        self._operation = operation
-        self._lock = threading.Lock()
-        self._under_way: set[int] = set()
-        self._arrived: dict[int, Result] = {}
-
-    def begin(self, number: int) -> None:
-        """A task was submitted: from now on each signal has it asked for, as in the server."""
-        self._under_way.add(number)
-
-    def wait(self, number: int, timeout: float) -> Result:
-        """The result of one task.
-
-        Raises:
-            PluginError: it did not come in time.
-        """
-        until = time.monotonic() + timeout
-        signals = 0
-        while True:
-            with self._lock:
-                if number in self._arrived:
-                    return self._arrived.pop(number)
-                left = until - time.monotonic()
-                if left <= 0:
-                    raise PluginError(
-                        "hang", f"no result of {self._operation} task {number} within {timeout:g} s; {signals} signals"
-                    )
-                if self._driver.ready(self._operation, min(left, _ROUND))["ready"]:
-                    signals += 1
-                    self._driver.consume(self._operation)
-                    self._take()
-
-    def _take(self) -> None:
-        if self._operation == "store":
-            for store in self._driver.pop_stores()["stores"]:
-                if "broken" in store:
-                    raise PluginError("contract", f"pop_completed_store_tasks gave {store['shown']}: {store['broken']}")
-                self._arrived[store["id"]] = store
-            return
-        for number in sorted(self._under_way.copy()):
-            result = self._driver.query(self._operation, number)["result"]
-            if result is not None:
-                self._under_way.discard(number)
-                self._arrived[number] = result
 
 
 def _objects(buffers: Sequence[Buffer]) -> list[Any]:

@@ -14,6 +14,8 @@ from harness.reference.l2.adapter import Operation, ReferenceAdapter, Task, bitm
 
 LATE = 0.05
 """Seconds after which somebody has looked already."""
+LATER = 0.5
+"""The same, where some megabytes are moved before that."""
 FIRST = "0.4.2 and later"
 
 
@@ -240,7 +242,7 @@ class StoresAfterwards(ReferenceAdapter):
         return number
 
     def _later(self, keys: list[Any], objects: list[Any]) -> None:
-        time.sleep(LATE)
+        time.sleep(LATER)
         self._plugin.submit_batch_set([key_text(key) for key in keys], [object_view(one) for one in objects])
 
     def _drain(self) -> None:

@@ -194,6 +194,31 @@ class KeepsAThousandKeys(RobustServer):
         super().__init__(release, **{"store": _Evicts(), **more})
 
 
+class _Reuses(NamedStore):
+    def put(self, key: CacheKey, value: StoredValue) -> None:
+        old = self.get(key)
+        if value.data is None or old is None or old.data is None or len(old.data) != len(value.data):
+            data = None if value.data is None else memoryview(bytearray(value.data))
+            super().put(key, StoredValue(data, value.about))
+            return
+        assert isinstance(old.data, memoryview)
+        old.data[:] = value.data
+        super().put(key, StoredValue(old.data, value.about))
+
+
+@server_mutant(
+    "better-server-reuses-memory",
+    runs="server",
+    stands_for="Memory that was made for a key once and takes each value that fits, also while the older one is being sent.",
+    found_by=("servers.concurrency.values-under-way-stay-whole",),
+)
+class ReusesMemory(RobustServer):
+    """Writes a value of the same length over the one that the key has."""
+
+    def __init__(self, release: str | Release, **more: Any) -> None:
+        super().__init__(release, **{"store": _Reuses(), **more})
+
+
 class _ShortValuesOnly(RobustSession):
     longest = 32 << 20
 
@@ -270,6 +295,36 @@ class KeyOf100Bytes(_TextKeys):
     def text_of(self, raw: bytes) -> str:
         """The beginning alone."""
         return super().text_of(raw[:100])
+
+
+@server_mutant(
+    "better-server-hash-as-a-double",
+    runs="server",
+    stands_for="A hash that is read as a number in a language whose numbers are doubles.",
+    found_by=("servers.wire.nearly-the-same-key",),
+)
+class HashAsADouble(RobustServer):
+    """Rounds the hash of a key to 53 bits."""
+
+    def read_request(self, header: bytes) -> ServerRequest:
+        """The request, with another hash where it is long."""
+        found = super().read_request(header)
+        given = found.key.chunk_hash
+        return replace(found, key=replace(found.key, chunk_hash=int(float(given)))) if isinstance(given, int) else found
+
+
+@server_mutant(
+    "better-server-folds-file-names",
+    runs="server",
+    stands_for="A file for each value, under a name in which letters that may not be in it are replaced.",
+    found_by=("servers.wire.nearly-the-same-key",),
+)
+class FoldsFileNames(_TextKeys):
+    """Takes a slash in a key for an underscore."""
+
+    def text_of(self, raw: bytes) -> str:
+        """The name of the file."""
+        return super().text_of(raw).replace("/", "_")
 
 
 @server_mutant(

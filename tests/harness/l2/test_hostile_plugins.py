@@ -3,7 +3,7 @@
 import pytest
 
 from harness.client import Budget, ClientCrash, ClientHang, ClientTooLarge, ClientUnavailable
-from harness.l2.plugin_process import PluginRaised
+from harness.l2.host_process import PluginRaised
 from harness.l2.session import PluginSession
 from harness.l2.spec import parse_plugin
 from tests.harness.l2.conftest import RELEASE, TINY

@@ -1,5 +1,7 @@
 """The process that opens connectors: hangs, crashes and refusals are told apart, and another can be opened all the same."""
 
+import json
+import os
 import sys
 from pathlib import Path
 
@@ -82,3 +84,35 @@ def test_a_large_payload_goes_through_a_file_and_is_removed_once_read(host, tmp_
 def test_a_host_that_does_not_start_is_told(tmp_path):
     with pytest.raises(ClientUnavailable, match="does not start"):
         Host([sys.executable, "-c", "raise SystemExit(3)"], {}, tmp_path, patience=30.0)
+
+
+@pytest.mark.parametrize("noise", ["a line of a log", "17", "[" * 5000, '"ended"'])
+def test_what_is_no_answer_is_a_crash_of_the_connector(tmp_path, noise):
+    host = Host([sys.executable, str(TINY)], {"NOISE": json.dumps(noise)}, tmp_path, patience=30.0)
+    host.open({}, 30.0)
+    with pytest.raises(ClientCrash, match="writes to descriptors that are not its own"):
+        host.ask("noise", {}, 30.0)
+    assert not host.usable
+    host.stop()
+
+
+@pytest.mark.parametrize("pid", [-1, 0, 1, "12", None, os.getpid()])
+def test_a_process_that_the_host_did_not_make_is_never_killed(host, pid, monkeypatch):
+    killed = []
+    monkeypatch.setattr("harness.remote.host_process.os.kill", lambda *given: killed.append(given))
+    with pytest.raises(ClientCrash, match="not its own"):
+        host.open({"pid": pid}, 30.0)
+    host.kill()
+    assert killed == []
+
+
+def test_a_file_elsewhere_is_neither_read_nor_removed(host, tmp_path_factory):
+    precious = tmp_path_factory.mktemp("elsewhere") / "precious"
+    precious.write_text("not the connector's")
+    with pytest.raises(ClientCrash, match="not its own"):
+        host.taken({"file": str(precious)})
+    link = host.folder / "answer-1"
+    link.symlink_to(precious)
+    with pytest.raises(ClientCrash, match="not its own"):
+        host.taken({"file": str(link)})
+    assert precious.exists()

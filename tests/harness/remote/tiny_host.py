@@ -11,12 +11,15 @@ def say(members):
 
 
 def opened(args):
-    say({"ok": {"class": "tiny:Connector"}, "pid": os.getpid()})
+    say({"ok": {"class": "tiny:Connector"}, "pid": args.get("pid", os.getpid())})
     for line in iter(read_line, b""):
         op = json.loads(line)["op"]
         if op == "leave":
             say({"ok": {}})
             return
+        if op == "noise":
+            os.write(1, json.loads(os.environ["NOISE"]).encode() + b"\n")
+            continue
         if op == "hang":
             time.sleep(600)
         if op == "die":
