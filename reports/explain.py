@@ -175,9 +175,9 @@ def _caption(text: str, width: int) -> list[Text]:
     return wrap(Text(escape(clip(text, TEXT)), style="dim"), width - MARGIN - 2)
 
 
-def _answers(_record: CaseRecord, diagnosis: Diagnosis, width: int) -> list[Text]:
+def _answers(record: CaseRecord, diagnosis: Diagnosis, width: int) -> list[Text]:
     rows = [
-        ("the client answered", diagnosis.client_answered, "red"),
+        (f"the {record.judges} answered", diagnosis.client_answered, "red"),
         ("a conformant answer", diagnosis.conformant_answer, "green"),
         ("expected value from", diagnosis.provenance, ""),
     ]

@@ -55,7 +55,7 @@ class ExpectationsFile:
         said = []
         unwritten = [entry.number for entry in self.entries if entry.reason.upper().startswith(TODO)]
         if unwritten:
-            said.append(f"{self.path}: the reason of {_numbers(unwritten)} is still {TODO}; say why the client fails")
+            said.append(f"{self.path}: the reason of {_numbers(unwritten)} is still {TODO}; say why it fails")
         untold = [entry.number for entry in self.entries if entry.issue is None]
         if untold:
             said.append(f"{self.path}: no issue is named in {_numbers(untold)}; a link shows whether somebody is at work on it")

@@ -192,7 +192,7 @@ def _fresh(
 
 def _reason(case: CaseRecord, old: ExpectationsFile | None) -> str:
     if old is None or case.expectation is None:
-        return f"{TODO}: say why the client fails here"
+        return f"{TODO}: say why the {case.judges} fails here"
     return f"{TODO}: look again; the entry before said: {case.expectation.reason.removeprefix(TODO).strip(': ') or 'nothing'}"
 
 
