@@ -407,6 +407,8 @@ class Matrix:
 
         speaking = self._session or self._judged
         stderr = speaking.stderr if speaking is not None else ""
+        if error is not None and self.server is not None and cell.target == "live":
+            stderr = (self.live_mp if self.protocol == "mp" else self.live).said(cell.release)
         ended = verdict_of(error, explain, stderr, side=self.side, lenient=self.lenient)
         identity = case_id(item, cell)
         diagnosis = ended.diagnosis

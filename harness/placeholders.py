@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final
@@ -11,6 +12,18 @@ BACKEND: Final = "{backend}"
 BACKEND_HOST: Final = "{backend_host}"
 BACKEND_PORT: Final = "{backend_port}"
 """Standing alone it becomes a number."""
+WORDS: Final = (FOLDER, BACKEND, BACKEND_HOST, BACKEND_PORT)
+
+
+_WORD: Final = re.compile(r"\{[A-Za-z_]+\}")
+
+
+def unknown_words(value: Any) -> list[str]:
+    """What in a value of JSON looks like such a word and is none, each once: a plugin may mean it so, or it was mistyped."""
+    if isinstance(value, str):
+        return [word for word in dict.fromkeys(_WORD.findall(value)) if word not in WORDS]
+    members = value.values() if isinstance(value, Mapping) else value if isinstance(value, list | tuple) else ()
+    return list(dict.fromkeys(word for member in members for word in unknown_words(member)))
 
 
 def names_folder(value: Any) -> bool:

@@ -28,6 +28,8 @@ from harness.expectations.file import ExpectationsFile, read_expectations
 from harness.expectations.write import require_free, write_expectations
 from harness.judged import SubjectOptions, open_judged
 from harness.mp.targets import LiveMpServers
+from harness.named_class import parse_params
+from harness.placeholders import WORDS, unknown_words
 from harness.plugin import CLIENT_START, DEADLINE, SEED
 from harness.protocols import BOTH, DECLARED, Protocol, as_choice, declared, named, no_case, parse_protocol
 from harness.requirements import load_requirements
@@ -169,6 +171,8 @@ def _run(options: RunOptions) -> ExitCode:
         _prepare(options.runtime, releases)
     for warning in known.warnings() if known is not None else ():
         print(f"lmconform: warning: {warning}", file=sys.stderr)
+    for word in unknown_words(parse_params(options.params)):
+        print(f"lmconform: warning: {word} in --params stays as it is; {', '.join(WORDS)} are replaced", file=sys.stderr)
     with alone_in(options.folder):
         return _judge(options, budget, known, protocols)
 
@@ -225,7 +229,7 @@ def _require_start(server: ServerSpec, release: Release, protocol: Protocol) -> 
         return
     live: LiveServers | LiveMpServers
     live = (
-        LiveMpServers(command=server.command, both_ways=True)
+        LiveMpServers(command=server.command, judged=True)
         if protocol == "mp"
         else LiveServers(command=server.command, judged=True)
     )
@@ -360,8 +364,9 @@ def collect_cases(
     if collected.errors:
         raise BrokenCases("\n".join(collected.errors))
     if not collected.found:
-        about = named(protocol) if side == "client" else ()
-        raise UsageError(no_case(parse_releases(lmcache), about, "leave out --only to see what there is"))
+        about = named(protocol) if side in {"client", "server"} else FACTS[side].protocols
+        advice = "leave out --only to see what there is" if only else "no selected release has one there"
+        raise UsageError(no_case(parse_releases(lmcache), about, advice))
     return collected.found
 
 

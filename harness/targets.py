@@ -127,7 +127,13 @@ class LiveServers:
             if release not in self._watches:
                 self._watches[release] = self._watch(release, found)
             self._watches[release].require()
+        if release in self._started:
+            self._started[release].mark()
         return found
+
+    def said(self, release: Release) -> str:
+        """What the server that a command started wrote since it was got last, and how it ended; nothing of other servers."""
+        return self._started[release].said if release in self._started else ""
 
     def failed(self, release: Release, seconds: float, words: str = "") -> ClientFailure | None:
         """A case failed with the server of a release, took so long, and said so; how it ended if the server is gone for good."""

@@ -207,7 +207,7 @@ def _stderr(_record: CaseRecord, diagnosis: Diagnosis, width: int) -> list[Text]
     shown = [*said[:STDERR_HEAD], f"... {left_out} lines left out ...", *said[-STDERR_TAIL:]] if left_out > 1 else said
     room = width - MARGIN - 2
     lines = [line for text in shown for line in wrap(Text(clip(text, TEXT), style="dim"), room)]
-    return [*indent([Text("the client's stderr", style="dim")], MARGIN), *indent(lines, MARGIN + 2)]
+    return [*indent([Text("what it wrote itself", style="dim")], MARGIN), *indent(lines, MARGIN + 2)]
 
 
 def _more(count: int, what: str) -> list[Text]:

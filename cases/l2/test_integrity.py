@@ -17,7 +17,7 @@ from harness.l2.crashes.opening import opened
 from harness.l2.crashes.trigger import Refusal
 from harness.l2.damages import DAMAGES, Damage, strangers, swap, twins
 from harness.l2.keys import L2Keys
-from harness.l2.pieces import Piece, pieces_of
+from harness.l2.pieces import Piece, narrowed, pieces_of
 from harness.l2.plugin_process import Plugin
 from harness.l2.session import PluginSession
 
@@ -30,6 +30,11 @@ AFTER_REFUSAL: Final[Cites] = dict.fromkeys(AFTER_DAMAGE, REFUSED)
 SMALL, LARGE = 900, 300_000
 VICTIMS: Final = 4
 """Objects that are damaged, each in another of its files."""
+WITHOUT: Final = {
+    True: "file in the folder belongs to one object alone",
+    False: "bytes of an object stand in a file as they were stored; lmconform_corrupt(key, how) may damage it",
+}
+"""Why something cannot be damaged, by whether that takes a whole file."""
 NEIGHBOURS: Final = (SMALL, LARGE, 4096)
 damages = parameters(*DAMAGES, name=lambda damage: damage.name)
 
@@ -186,8 +191,9 @@ def _spoil(judge: Judge, plugin: Plugin, book: Ledger, damage: Damage) -> str:
     """
     victims, others = book.keys[:VICTIMS], book.keys[VICTIMS:]
     store(judge, plugin, book, others)
+    by_hook = damage.hook is not None and "corrupt" in plugin.offers
     by_file = plugin.spec.names_folder
-    if not by_file and (damage.hook is None or "corrupt" not in plugin.offers):
+    if not by_file and not by_hook:
         raise UnsupportedByClient(
             "corrupt",
             "stored bytes cannot be damaged so: name a folder by {dir} in --params, or offer lmconform_corrupt(key, how)",
@@ -199,18 +205,18 @@ def _spoil(judge: Judge, plugin: Plugin, book: Ledger, damage: Damage) -> str:
         if not by_file:
             store(judge, plugin, book, [key])
     for number, key in enumerate(victims):
-        if not by_file:
+        parts = (narrowed(piece, book.object(key)[1]) for piece in pieces[key])
+        fitting = [piece for piece in parts if piece is not None and damage.fits(piece)]
+        if not fitting and by_hook:
             assert damage.hook is not None
             if plugin.corrupt(key, damage.hook) is False:
                 raise UnsupportedByClient("corrupt", "lmconform_corrupt says that there is nothing of a stored object to damage")
             spoiled.append(f"lmconform_corrupt({damage.hook!r})")
-            continue
-        fitting = [piece for piece in pieces[key] if damage.fits(piece)]
-        if fitting:
+        elif fitting:
             piece = fitting[number % len(fitting)]
             damage.spoil(piece)
             spoiled.append(damage.words.format(file=piece.path.relative_to(plugin.folder)))
     if not spoiled:
-        raise UnsupportedByClient("folder", f"{damage.name}: no file in the folder belongs to one object alone")
+        raise UnsupportedByClient("folder", f"{damage.name}: no {WITHOUT[damage.whole_file]}")
     book.deleting(victims)
     return f"after damage ({spoiled[0]}; likewise {len(spoiled) - 1} more objects)"

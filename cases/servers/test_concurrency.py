@@ -1,5 +1,6 @@
 """Many connections at once: whole values, the last writer, order on each connection, and nothing left behind."""
 
+import bisect
 import contextlib
 import threading
 from collections.abc import Iterator, Sequence
@@ -18,6 +19,8 @@ from wire.release import Release
 
 SIZES = (24, 1 << 10, 30_000, 1 << 16)
 """Bytes of stamped values: from the smallest to more than a segment of loopback carries."""
+LONGER = 16 << 20
+"""More than the buffers of a connection hold."""
 CROWD = 256
 BOTH: Final = ("client", "server")
 """The mock is held to these by runs of clients as well."""
@@ -98,6 +101,29 @@ def test_old_value_until_the_last_byte(judge: Judge, server: Server, release: Re
             peer.send(frame[sent:])
             peer.exist(name)
             _same(judge, server, new, reader.get(name), "a value after the last byte of its PUT")
+
+
+@case("SRV-LM-003", "SRV-LM-009", targets=SERVERS, judges="server", runs=("server",), once_for="frames")
+def test_values_under_way_stay_whole(judge: Judge, server: Server, release: Release, keys: Keys) -> None:
+    """A value that is replaced by one of the same length, while a slow reader has a part of it, reaches that reader as it was."""
+    key, old, new = keys(), Stamp(1, 1, 1).payload(LONGER), Stamp(1, 2, 1).payload(LONGER)
+    with answered(judge, server), _peers(release, server, 2) as (reader, writer):
+        writer.put(key, old)
+        judge.holds(writer.exist(key), f"a value of {LONGER >> 20} MiB was not stored", kind=blame(server))
+        reader.send(reader.frame("GET", key))
+        reader.header()
+        begin = reader.take(SIZES[0])
+        writer.put(key, new)
+        _same(judge, server, new, writer.get(key), "the value that replaced one which was being read")
+        got = begin + reader.take(LONGER - len(begin))
+        if got != old:
+            place = bisect.bisect(range(1, LONGER + 1), 0, key=lambda size: got[:size] != old[:size])
+            judge.fail(
+                f"a value of {LONGER >> 20} MiB was replaced while it was being read: its reader got other bytes from {place} on",
+                kind=blame(server),
+            )
+        writer.put(key, b"")
+        writer.exist(key)
 
 
 @case("SRV-LM-020", "SRV-LM-009", "LM-SRV-016", "LM-SRV-017", targets=SERVERS, judges="server", runs=BOTH)

@@ -120,7 +120,10 @@ def batches(profile: LmProfile) -> st.SearchStrategy[list[Asked]]:
         *(st.sampled_from([0, 0, 1, 2, 16, 255, 65536, 2**31 - 1]) for _ in range(4)),
     )
     location = st.integers(0, 2) if profile.has_location else st.just(0)
-    payloads = st.binary(max_size=60) | st.integers(1, 40_000).map(lambda size: Stamp(1, 1, size).payload(max(size, 24)))
+    same_length = st.sampled_from([b"0" * 24, b"1" * 24])
+    payloads = (
+        same_length | st.binary(max_size=60) | st.integers(1, 40_000).map(lambda size: Stamp(1, 1, size).payload(max(size, 24)))
+    )
 
     def asked(command: str, which: int, about: tuple[int, ...], place: int, payload: bytes, length: int) -> Asked:
         if command == "PUT":

@@ -13,6 +13,7 @@ from rich.text import Text
 from harness.cli import options
 from harness.cli.numbers import seconds, whole
 from harness.killmatrix.run import MutantOptions, run_mutants, selected
+from harness.l2.spec import KINDS
 from harness.mutants.mutant import AnyMutant
 from harness.protocols import Protocol
 from harness.sides import FACTS, parse_side
@@ -90,6 +91,7 @@ def command(
     """
     about = _protocol(protocol)
     run = _side(about, side)
+    _require_kind(run, kind)
     chosen = selected(tuple(only_mutant or ()), about, run, kind)
     if listed:
         _list(chosen)
@@ -133,8 +135,17 @@ def _side(protocol: Protocol, text: str | None) -> Side:
         return sides[0]
     side = parse_side(text)
     if side not in sides:
-        raise UsageError(f"--protocol {protocol} has no cases of a {side}; write --side {' or --side '.join(sides)}")
+        theirs = " or ".join(f"--protocol {one}" for one in FACTS[side].protocols)
+        raise UsageError(f"--protocol {protocol} has no cases of a {side}; write --side {' or --side '.join(sides)}, or {theirs}")
     return side
+
+
+def _require_kind(side: Side, kind: str | None) -> None:
+    """Refuse a type of plugin that does not exist, and one of anything else."""
+    if kind is not None and side != "plugin":
+        raise UsageError(f"--type is for plugins (--protocol l2); mutants of a {side} have none")
+    if kind is not None and kind not in KINDS:
+        raise UsageError(f"unknown type of plugin {kind!r}; write one of {', '.join(KINDS)}")
 
 
 def _list(mutants: list[AnyMutant]) -> None:

@@ -39,6 +39,8 @@ _POLL: Final = 0.05
 _TRACES: Final = 0.3
 """Seconds for the host to write where its threads stand."""
 _SETTLE: Final = 1.0
+_OUR_FRAMES: Final = (f'  File "{HOST}/', '  File "<frozen runpy>"')
+"""Lines of the stacks of threads that tell nothing about the plugin."""
 
 
 class PluginRaised(AdapterFault):
@@ -140,7 +142,8 @@ class HostProcess:
         begin = max(self._marked, end - STDERR_LIMIT)
         self._stderr.seek(begin)
         note = f"[{begin - self._marked} bytes before this were dropped]\n" if begin > self._marked else ""
-        return note + self._stderr.read(STDERR_LIMIT).decode("utf-8", "backslashreplace")
+        said = self._stderr.read(STDERR_LIMIT).decode("utf-8", "backslashreplace")
+        return note + "".join(line for line in said.splitlines(keepends=True) if not line.startswith(_OUR_FRAMES))
 
     def mark(self) -> None:
         """Begin a new stretch of standard error."""

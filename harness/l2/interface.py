@@ -34,18 +34,8 @@ NOTIFIES_SIZES: Final = RangeTable(
 )
 DELETES: Final = RangeTable("releases whose interface has delete", ("0.4.2", False), ("0.4.3", True))
 LISTS: Final = RangeTable("releases whose interface has list_l2_keys", ("0.4.2", False), ("0.5.0", True))
-BITMAP: Final = RangeTable("module of Bitmap", ("0.4.2", "lmcache.native_storage_ops"), ("0.5.4", "lmcache.lmcache_native"))
-PADDED_VIEWS: Final = RangeTable(
-    "releases whose views of an object include what fills its slot up", ("0.4.2", True), ("0.4.4", False)
-)
 
 
 def interface_of(release: Release) -> dict[str, str]:
     """What the program that holds an adapter must know of a release."""
     return {"lookup": LOOKUP[release], "store_result": STORE_RESULT[release], "usage": USAGE[release]}
-
-
-def adapter_contract(release: Release) -> tuple[object, ...]:
-    """What is the same in releases that ask the same of an adapter."""
-    tables = (LOOKUP, STORE_RESULT, USAGE, LISTENING, NOTIFIES_SIZES, DELETES, LISTS, BITMAP, PADDED_VIEWS)
-    return tuple(table[release] for table in tables)

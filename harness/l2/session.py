@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import itertools
 import tempfile
+import textwrap
 import time
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -12,7 +13,7 @@ from typing import ClassVar, Final
 
 from fixturegen import leash
 from harness.backend import REFERENCE, Backend, BackendPlace, parse_backend
-from harness.client import Budget, ClientFailure, ClientUnavailable, Description
+from harness.client import Budget, ClientCrash, ClientFailure, ClientHang, ClientUnavailable, Description
 from harness.judged import SubjectOptions
 from harness.l2.host.adapter import BUILTIN
 from harness.l2.host_process import HostProcess, PluginRaised
@@ -242,6 +243,9 @@ class PluginSession(Watch):
         except PluginRaised as failure:
             hint = "" if self.spec.params else "; --params gives it parameters"
             raise ClientUnavailable(f"plugin {self.spec.text}: {failure}{hint}", stderr=failure.stderr) from None
+        except (ClientHang, ClientCrash) as failure:
+            said = textwrap.indent(failure.stderr.strip(), "  ")
+            raise type(failure)(f"plugin {self.spec.text}: {failure}\n{said}".rstrip(), stderr=failure.stderr) from None
         finally:
             self.end_plugins()
         return Description(

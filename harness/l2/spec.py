@@ -79,10 +79,6 @@ class PluginSpec:
         found: dict[str, Any] = filled(dict(self.params), folder, backend)
         return found
 
-    def with_params(self, **params: Any) -> PluginSpec:
-        """The same plugin with some parameters changed."""
-        return replace(self, params={**self.params, **params})
-
 
 def parse_plugin(text: str, kind: str | None = None, params: str | None = None) -> PluginSpec:
     """What a user wrote; ``params`` is JSON.

@@ -24,8 +24,8 @@ from wire.release import Release
 
 PATIENCE: Final = 10.0
 """Seconds that a server has for a reply."""
-HANDSHAKE: Final = 5.0
-"""Seconds that it has for a connection."""
+HANDSHAKE: Final = 10.0
+"""Seconds that it has for a connection; ZeroMQ takes a moment, and a busy machine longer."""
 SETTLED: Final = 2.0
 """Seconds in which a server that lives has read what was sent to it."""
 LARGEST_FRAME: Final = 1 << 30

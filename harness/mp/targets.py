@@ -241,7 +241,15 @@ class LiveMpServers:
         except TargetUnavailable as error:
             self._failed[place] = error
             raise
-        return self._running[place]
+        found = self._running[place]
+        if isinstance(found.live, StartedServer):
+            found.live.mark()
+        return found
+
+    def said(self, release: Release) -> str:
+        """What the servers that a command started wrote since they were got last, and how they ended; nothing of others."""
+        ours = [found.live for (of, _), found in self._running.items() if of == release and isinstance(found.live, StartedServer)]
+        return "\n".join(said for server in ours if (said := server.said))
 
     def failed(self, words: str) -> ClientFailure | None:
         """A case failed and said so; how it ended if a running server of the user is gone for good."""

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-from harness.client import Budget
+from harness.client import Budget, ClientFailure
 from harness.failure import UnsupportedByClient
+from harness.patience import Patience
 from harness.remote.answers import About, Found, Got, GotMany, Raised, Said, Stored
 from harness.remote.chunks import Chunk, ChunkKey
 from harness.remote.contract import OPTIONAL, REMOVES
 from harness.remote.host_process import Host
 from wire.release import Release
 
+LARGE: Final = 1 << 20
+"""Bytes of a chunk that takes its time."""
 LARGE_CALL: Final = 60.0
 """Seconds for a call that moves 64 MiB or makes hundreds of requests."""
 
@@ -20,10 +24,13 @@ LARGE_CALL: Final = 60.0
 class Connector:
     """One open connector; calls are made one after the other, unless :meth:`many` says otherwise."""
 
-    def __init__(self, host: Host, release: Release, about: Mapping[str, Any], budget: Budget) -> None:
+    def __init__(self, host: Host, release: Release, about: Mapping[str, Any], budget: Budget, patience: Patience) -> None:
         self._host = host
         self.release = release
         self._budget = budget
+        self._patience = patience
+        self._time = budget.call
+        """Seconds for a call; more once a large chunk was stored."""
         self.about = About(
             about["class"],
             tuple(about["bases"]),
@@ -61,7 +68,7 @@ class Connector:
 
     def put(self, chunk: Chunk) -> Stored:
         """``put``, with an object of the pool whose memory is used for something else afterwards."""
-        return self._stored(self._ask("put", self._of(chunk), deadline=self._time_for(chunk)))
+        return self._stored(self._ask("put", self._of(chunk)))
 
     def put_many(self, chunks: Sequence[Chunk]) -> Stored:
         """``batched_put``."""
@@ -69,7 +76,7 @@ class Connector:
 
     def get(self, key: ChunkKey, *, keep: bool = False) -> Got:
         """``get``; the object is given back at once, or kept until :meth:`give_back`."""
-        return self._got(self._ask("get", {"key": key.to_json(), "keep": keep}, deadline=LARGE_CALL))
+        return self._got(self._ask("get", {"key": key.to_json(), "keep": keep}))
 
     def get_many(self, keys: Sequence[ChunkKey]) -> GotMany:
         """``batched_get``."""
@@ -181,7 +188,7 @@ class Connector:
 
     def backend_get(self, key: ChunkKey) -> Got:
         """``get_blocking``."""
-        return self._got(self._ask("backend_get", {"key": key.to_json()}, deadline=LARGE_CALL))
+        return self._got(self._ask("backend_get", {"key": key.to_json()}))
 
     def backend_get_many(self, keys: Sequence[ChunkKey]) -> GotMany:
         """``batched_get_blocking``."""
@@ -203,10 +210,6 @@ class Connector:
         """``batched_async_contains`` of the backend, on its loop."""
         return _said(self._ask("backend_async_contains", _keys(keys)))
 
-    def backend_remove(self, key: ChunkKey) -> Said:
-        """``remove`` of the backend."""
-        return _said(self._ask("backend_remove", {"key": key.to_json()}))
-
     def backend_close(self) -> Said:
         """``close`` of the backend."""
         return _said(self._ask("backend_close", {}))
@@ -218,12 +221,8 @@ class Connector:
 
     # The end.
 
-    def begin_put(self, chunk: Chunk) -> None:
-        """Ask for a ``put`` and do not wait; :meth:`kill` comes next."""
-        self._host.begin("put", self._of(chunk), self._budget.call)
-
     def begin_puts(self, chunks: Sequence[Chunk]) -> None:
-        """The same with several at once."""
+        """Ask for ``put`` of several at once and do not wait; :meth:`kill` comes next."""
         calls = [{"op": "put", "args": self._of(chunk)} for chunk in chunks]
         self._host.begin("many", {"calls": calls}, self._budget.call)
 
@@ -232,13 +231,18 @@ class Connector:
         self._host.kill()
 
     def _of(self, chunk: Chunk) -> dict[str, Any]:
+        if len(chunk.payload) > LARGE:
+            self._time = max(LARGE_CALL, self._budget.call)
         return {"key": chunk.key.to_json(), **chunk.about, "payload": self._host.left(chunk.payload)}
 
-    def _time_for(self, chunk: Chunk) -> float:
-        return LARGE_CALL if len(chunk.payload) > 1 << 20 else self._budget.call
-
     def _ask(self, op: str, args: Mapping[str, Any], deadline: float | None = None) -> Mapping[str, Any]:
-        answer = self._host.ask(op, args, deadline or self._budget.call)
+        began = time.monotonic()
+        try:
+            answer = self._host.ask(op, args, deadline or self._time)
+        except ClientFailure as failure:
+            self._patience.failed(op, failure, time.monotonic() - began)
+            raise
+        self._patience.answered(op)
         self.held, self.took = answer["held"], answer["seconds"]
         found: Mapping[str, Any] = answer["ok"]
         return found

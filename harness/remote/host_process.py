@@ -90,14 +90,19 @@ class Host:
         """
         assert self._child is None
         self._send("open", job, deadline)
+        began = self._answer("open", deadline)
+        pid = began.get("began")
+        if not isinstance(pid, int) or not self._is_ours(pid):
+            raise self._no_answer("open", began)
+        self._child = pid
         answer = self._answer("open", deadline)
         if "refused" in answer:
+            self._child = None
             self._ended(_ENDING)
             raise ConnectorRefused(answer["refused"])
-        pid, found = answer.get("pid"), answer.get("ok")
-        if not isinstance(pid, int) or not isinstance(found, dict) or not self._is_ours(pid):
+        found = answer.get("ok")
+        if not isinstance(found, dict):
             raise self._no_answer("open", answer)
-        self._child = pid
         return found
 
     def ask(self, op: str, args: Mapping[str, Any], deadline: float) -> Mapping[str, Any]:
@@ -223,13 +228,18 @@ class Host:
 
     def _failure(self, op: str, problem: Exception, deadline: float) -> ClientFailure:
         if isinstance(problem, TimeoutError):
-            if self._child is not None:
+            began = self._child is not None
+            if began:
                 self._say_where()
             failure = ClientHang(f"{op}: no answer within {deadline:g} s", stderr=self.stderr)
-            self.kill()
+            if began:
+                self.kill()
+            else:  # the program itself hangs, which would not hear of another connector
+                self.stop()
             return failure
-        self._child = None
-        return ClientCrash(f"{op}: the host of connectors: {problem}", stderr=self.stderr)
+        failure_of_all = ClientCrash(f"{op}: the host of connectors: {problem}", stderr=self.stderr)
+        self.stop()  # what it says next would be the rest of this
+        return failure_of_all
 
     def _say_where(self) -> None:
         """Let a process that hangs write the stacks of its threads to standard error."""

@@ -193,7 +193,7 @@ class ConnectorSession:
             self.patience.failed(START, failure, time.monotonic() - began)
             raise
         self.patience.answered(START)
-        return Connector(host, release, about, self.budget)
+        return Connector(host, release, about, self.budget, self.patience)
 
     def end_case(self) -> None:
         """Leave what is open."""

@@ -39,6 +39,20 @@ class StartedServer:
         self._tail: Tail | None = None
         self._process: subprocess.Popen[bytes] | None = None
         self._leash: leash.Leash | None = None
+        self._marked = 0
+
+    def mark(self) -> None:
+        """Note where its log ends now, when a case begins."""
+        self._marked = self._tail.written if self._tail is not None else 0
+
+    @property
+    def said(self) -> str:
+        """What it wrote since the mark, and how it ended if it did."""
+        if self._tail is None:
+            return ""
+        written = self._tail.since(self._marked)[-_LAST_WORDS:]
+        status = self._process.poll() if self._process is not None else None
+        return written if status is None else f"{written.rstrip()}\nthe server ended with status {status}".lstrip()
 
     @property
     def alive(self) -> bool:
@@ -57,7 +71,7 @@ class StartedServer:
             TargetUnavailable: there is no such program.
             ServerUnavailable: it ended, or did not answer in time; the message ends with what it wrote.
         """
-        self._tail = Tail()
+        self._tail, self._marked = Tail(), 0
         try:
             self._process, self._leash = leash.start(
                 self._words, os.environ, stdin=subprocess.DEVNULL, stdout=self._tail.writing, stderr=subprocess.STDOUT

@@ -20,6 +20,7 @@ class Tail:
         self._reading, self.writing = os.pipe()
         self._pieces: deque[bytes] = deque()
         self._lock = threading.Lock()
+        self._written = 0
         self._forsaken = False
         self._thread = threading.Thread(target=self._read, name="lmconform-tail", daemon=True)
         self._thread.start()
@@ -27,8 +28,19 @@ class Tail:
     @property
     def text(self) -> str:
         """The end of what was written."""
+        return self.since(0)
+
+    @property
+    def written(self) -> int:
+        """Bytes that were written so far."""
         with self._lock:
-            return b"".join(self._pieces)[-KEPT:].decode(errors="replace")
+            return self._written
+
+    def since(self, place: int) -> str:
+        """The end of what was written behind the first ``place`` bytes."""
+        with self._lock:
+            count = min(KEPT, self._written - place)
+            return b"".join(self._pieces)[-count:].decode(errors="replace") if count > 0 else ""
 
     def started(self) -> None:
         """The process has its end of the pipe, so that this one lets go of it: then the pipe ends with the process."""
@@ -46,6 +58,7 @@ class Tail:
                 with self._lock:
                     self._pieces.append(piece)
                     kept += len(piece)
+                    self._written += len(piece)
                     while kept - len(self._pieces[0]) >= KEPT:
                         kept -= len(self._pieces.popleft())
         finally:

@@ -18,13 +18,13 @@ import time
 import lines
 import opening
 import torch
-from values import Payloads, bytes_of, chunk_object, described, key_of, raised
+from values import Payloads, bytes_of, chunk_object, described, key_of, raised, words
 
 SCRIBBLE = 0xEE
 """What the memory of a stored chunk is filled with before it goes back to the pool: another request will use it."""
 LOOK = 0.2
-GIVEN = (Exception, asyncio.CancelledError)
-"""What a coroutine of a connector may end with, short of what also ends the loop."""
+ENDS_THE_LOOP = (SystemExit, KeyboardInterrupt)
+"""What asyncio hands on to the thread of the loop; all else that a coroutine ends with goes to whoever awaits it."""
 SETTLE = 3.0
 """Seconds within which what was cancelled must have given back its memory."""
 
@@ -55,7 +55,7 @@ class Calls:
             if name.startswith("support_"):
                 try:
                     found = getattr(self.connector, name)()
-                    supports[name] = found if isinstance(found, bool) else repr(found)
+                    supports[name] = found if isinstance(found, bool) else words(found)
                 except Exception as error:
                     supports[name] = raised(error)
         return {
@@ -65,7 +65,7 @@ class Calls:
             "own": sorted(own),
             "supports": supports,
             "attributes": {
-                name: repr(getattr(self.connector, name))
+                name: words(getattr(self.connector, name))
                 for name in ("save_chunk_meta", "meta_shapes", "meta_dtypes", "meta_fmt")
                 if hasattr(self.connector, name)
             },
@@ -81,7 +81,7 @@ class Calls:
                     return future.result()
                 if not self.loop.alive():
                     raise LoopEnded(ended_with(self.loop.problem)) from None
-            except (SystemExit, KeyboardInterrupt) as error:  # asyncio hands these on to the thread of the loop
+            except ENDS_THE_LOOP as error:
                 raise LoopEnded(ended_with(error)) from None
 
     # Coroutines run on the loop, several at once if asked so.
@@ -103,7 +103,9 @@ class Calls:
         problem = None
         try:
             await storing
-        except GIVEN as error:
+        except ENDS_THE_LOOP:
+            raise
+        except BaseException as error:
             problem = raised(error)
         after = [value.get_ref_count() for value in values]
         unchanged = [bytes_of(value) == payload for value, payload in zip(values, payloads, strict=True)]
@@ -121,7 +123,9 @@ class Calls:
     async def _one(self, getting, *, keep=False):
         try:
             found = await getting
-        except GIVEN as error:
+        except ENDS_THE_LOOP:
+            raise
+        except BaseException as error:
             return {"found": None, "raised": raised(error)}
         return {"found": self._told(found, keep=keep), "raised": None}
 
@@ -129,7 +133,7 @@ class Calls:
         if found is None:
             return None
         if not hasattr(found, "byte_array"):
-            return {"strange": repr(found)[:200]}
+            return {"strange": words(found)}
         told = described(found, self.payloads, self.opened.watch)
         if keep:
             self.kept.append(found)
@@ -146,10 +150,12 @@ class Calls:
     async def _several(self, getting):
         try:
             found = await getting
-        except GIVEN as error:
+        except ENDS_THE_LOOP:
+            raise
+        except BaseException as error:
             return {"found": None, "raised": raised(error)}
         if not isinstance(found, list | tuple):
-            return {"found": None, "raised": None, "strange": repr(found)[:200]}
+            return {"found": None, "raised": None, "strange": words(found)}
         return {"found": [self._told(each) for each in found], "raised": None}
 
     async def exists(self, args):
@@ -170,7 +176,9 @@ class Calls:
     async def _plain(self, asking):
         try:
             found = await asking
-        except GIVEN as error:
+        except ENDS_THE_LOOP:
+            raise
+        except BaseException as error:
             return {"value": None, "kind": None, "raised": raised(error)}
         return {**shown(found), "raised": None}
 
@@ -231,7 +239,9 @@ class Calls:
                 found = await task
             except asyncio.CancelledError:
                 return {"cancelled": True, "raised": None}
-            except Exception as error:
+            except ENDS_THE_LOOP:
+                raise
+            except BaseException as error:
                 return {"cancelled": cancelled, "raised": raised(error)}
             if found is not None:
                 found.ref_count_down()
@@ -305,7 +315,7 @@ class Calls:
             future = self.opened.backend.submit_put_task(key_of(args["key"]), value)
             if future is not None:
                 future.result()
-        except Exception as error:
+        except BaseException as error:
             problem = raised(error)
         after = value.get_ref_count()
         return self._lent([value], [before], [after], [payload], problem)
@@ -331,7 +341,7 @@ class Calls:
                 value.get_ref_count() > was for value, was in zip(values, before, strict=True)
             ):
                 time.sleep(0.005)
-        except Exception as error:
+        except BaseException as error:
             problem = raised(error)
         return self._lent(values, before, [value.get_ref_count() for value in values], payloads, problem)
 
@@ -339,14 +349,14 @@ class Calls:
         began = time.monotonic()
         try:
             found = self.opened.backend.get_blocking(key_of(args["key"]))
-        except Exception as error:
+        except BaseException as error:
             return {"found": None, "raised": raised(error), "seconds": time.monotonic() - began}
         return {"found": self._told(found), "raised": None, "seconds": time.monotonic() - began}
 
     def backend_get_many(self, args):
         try:
             found = self.opened.backend.batched_get_blocking([key_of(each) for each in args["keys"]])
-        except Exception as error:
+        except BaseException as error:
             return {"found": None, "raised": raised(error)}
         return {"found": [self._told(each) for each in found], "raised": None}
 
@@ -363,9 +373,6 @@ class Calls:
     def backend_async_contains(self, args):
         keys = [key_of(each) for each in args["keys"]]
         return self.on_loop(self._plain(self.opened.backend.batched_async_contains("lookup-1", keys)))
-
-    def backend_remove(self, args):
-        return self.now(self.opened.backend.remove, key_of(args["key"]))
 
     def backend_close(self, _args):
         return self.now(self.opened.backend.close)
@@ -384,26 +391,29 @@ class Calls:
 
 
 def ended_with(problem):
+    if problem is None:
+        return "the event loop of the engine was stopped"
     return f"the event loop of the engine ended with {type(problem).__name__}: {problem}"
 
 
 def shown(value):
     """A value as JSON has it, and what it was."""
     if isinstance(value, list | tuple):
-        return {"value": [each if isinstance(each, str | bool | int) else repr(each)[:200] for each in value], "kind": "list"}
-    plain = value if value is None or isinstance(value, bool | int | str) else repr(value)[:200]
+        return {"value": [each if isinstance(each, str | bool | int) else words(each) for each in value], "kind": "list"}
+    plain = value if value is None or isinstance(value, bool | int | str) else words(value)
     return {"value": plain, "kind": type(value).__name__}
 
 
 def run(request, folder):
     """Open a connector and answer for it until the harness says ``leave`` or goes away."""
     faulthandler.register(signal.SIGUSR1, file=sys.stderr, all_threads=True)
+    lines.say({"began": os.getpid()})  # whoever waits for the connector can end this process
     sys.path[:0] = request["args"]["path"]
     try:
         calls = Calls(request["args"], folder)
-        lines.say({"ok": calls.about(), "pid": os.getpid()})
+        lines.say({"ok": calls.about()})
     except BaseException as error:
-        lines.say({"refused": raised(error), "pid": os.getpid()})
+        lines.say({"refused": raised(error)})
         return
     while True:
         line = lines.take()

@@ -11,6 +11,8 @@ from lmcache.v1.memory_management import BytesBufferMemoryObj, MemoryFormat
 
 INLINE = 1 << 16
 """Payloads beyond so many bytes go through files."""
+MOST_WORDS = 500
+"""Characters of the text of a value or an exception that are told."""
 
 
 class Payloads:
@@ -79,16 +81,24 @@ def described(memory_object, payloads, watch):
     }
 
 
+def words(value, to_text=repr):
+    """What a value looks like; a connector may answer one that cannot tell."""
+    try:
+        return to_text(value)[:MOST_WORDS]
+    except Exception as error:
+        return f"a {type(value).__name__} whose {to_text.__name__}() raises {type(error).__name__}"
+
+
 def raised(error):
     """An exception by class, message and the place in the connector."""
     frames = traceback.extract_tb(error.__traceback__)
     place = f"{Path(frames[-1].filename).name}:{frames[-1].lineno} {frames[-1].name}" if frames else ""
     causes, cause = [], error.__cause__
     while cause is not None:
-        causes.append(f", because {type(cause).__name__}: {' '.join(str(cause).split())[:300]}")
+        causes.append(f", because {type(cause).__name__}: {' '.join(words(cause, str).split())}")
         cause = cause.__cause__
-    message = " ".join(str(error).split())[:500] + "".join(causes)
+    message = " ".join(words(error, str).split()) + "".join(causes)
     return {"class": type(error).__name__, "message": message, "place": place}
 
 
-__all__ = ["Payloads", "bytes_of", "chunk_object", "described", "key_of", "raised"]
+__all__ = ["Payloads", "bytes_of", "chunk_object", "described", "key_of", "raised", "words"]

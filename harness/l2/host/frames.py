@@ -14,6 +14,7 @@ from typing import Any, Union
 
 LENGTH = struct.Struct("<I")
 HEADER_LIMIT = 64 * 1024 * 1024
+"""Bytes; a longer one is none, but something that the plugin wrote into the pipe."""
 Blob = Union[bytes, bytearray, memoryview]  # noqa: UP007  # Python 3.10 evaluates it
 _PIECE = 1 << 20
 

@@ -94,7 +94,9 @@ class Host:
             self._factory = load(module, name)
         self._driver = driver
         factory: Any = self._factory
-        version = getattr(factory, "__version__", None) or getattr(sys.modules.get(module), "__version__", None)
+        version = getattr(factory, "__version__", None) or getattr(
+            sys.modules.get(getattr(factory, "__module__", module)), "__version__", None
+        )
         return {"version": version if isinstance(version, str) else "", "python": sys.version.split()[0]}
 
     def open(self, instance: int, params: Mapping[str, Any]) -> Result:
@@ -239,7 +241,11 @@ def load(module: str, name: str) -> Callable[..., Any]:
         found = _file(Path(module)) if module.endswith(".py") else importlib.import_module(module)
     except BaseException as error:
         traceback.print_exc()
-        places = f"; it was looked for in {', '.join(sys.path)}" if isinstance(error, ModuleNotFoundError) else ""
+        places = (
+            f"; it was looked for in {', '.join(sys.path)}. A package that is missing is to be installed for {sys.executable}"
+            if isinstance(error, ModuleNotFoundError)
+            else ""
+        )
         raise PluginError("missing", f"cannot import {module}: {describe(error)}{places}") from error
     if not hasattr(found, name):
         raise PluginError("missing", f"module {module} has no class {name!r}")

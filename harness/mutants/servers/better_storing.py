@@ -194,6 +194,31 @@ class KeepsAThousandKeys(RobustServer):
         super().__init__(release, **{"store": _Evicts(), **more})
 
 
+class _Reuses(NamedStore):
+    def put(self, key: CacheKey, value: StoredValue) -> None:
+        old = self.get(key)
+        if value.data is None or old is None or old.data is None or len(old.data) != len(value.data):
+            data = None if value.data is None else memoryview(bytearray(value.data))
+            super().put(key, StoredValue(data, value.about))
+            return
+        assert isinstance(old.data, memoryview)
+        old.data[:] = value.data
+        super().put(key, StoredValue(old.data, value.about))
+
+
+@server_mutant(
+    "better-server-reuses-memory",
+    runs="server",
+    stands_for="Memory that was made for a key once and takes each value that fits, also while the older one is being sent.",
+    found_by=("servers.concurrency.values-under-way-stay-whole",),
+)
+class ReusesMemory(RobustServer):
+    """Writes a value of the same length over the one that the key has."""
+
+    def __init__(self, release: str | Release, **more: Any) -> None:
+        super().__init__(release, **{"store": _Reuses(), **more})
+
+
 class _ShortValuesOnly(RobustSession):
     longest = 32 << 20
 

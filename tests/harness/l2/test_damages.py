@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from harness.l2.damages import DAMAGES, Damage, strangers, swap
-from harness.l2.pieces import Piece, changed, files, pieces_of
+from harness.l2.pieces import Piece, changed, files, narrowed, pieces_of
 
 
 def test_new_files_belong_to_the_object_alone(tmp_path: Path) -> None:
@@ -57,6 +57,20 @@ def test_files_of_two_objects_are_exchanged(tmp_path: Path) -> None:
 def test_strangers_are_put_into_every_folder(tmp_path: Path) -> None:
     (tmp_path / "objects").mkdir()
     assert {path.parent for path in strangers(tmp_path)} == {tmp_path, tmp_path / "objects"}
+
+
+def test_what_others_have_in_a_shared_file_is_left_alone(tmp_path: Path) -> None:
+    path, stored = tmp_path / "database", bytes(range(1, 201))
+    path.write_bytes(b"index of all" + stored[:150] + b"page" + stored[150:] + b"end")
+    whole = Piece(path, 0, 219, own=False, size=219)
+    assert narrowed(whole, stored) == Piece(path, 12, 162, own=False, size=219)
+    assert narrowed(whole, bytes(200)) is None
+
+
+def test_a_file_of_the_object_alone_is_its_own_as_a_whole(tmp_path: Path) -> None:
+    (tmp_path / "packed").write_bytes(b"packed")
+    piece = Piece(tmp_path / "packed", 0, 6, own=True, size=6)
+    assert narrowed(piece, b"something") == piece
 
 
 @pytest.fixture

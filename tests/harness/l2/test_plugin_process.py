@@ -51,6 +51,7 @@ def test_a_hang_tells_where_the_plugin_stood(open_plugin):
     with pytest.raises(ClientHang, match="was killed") as caught:
         plugin.lookup(["a"])
     assert "asleep_for_ever" in caught.value.stderr
+    assert "runpy" not in caught.value.stderr
     assert not plugin.alive
 
 
@@ -192,6 +193,16 @@ def test_what_a_plugin_lacks_is_told(open_plugin):
 def test_a_plugin_that_cannot_be_made_is_named_with_its_parameters(session_of):
     with pytest.raises(ClientUnavailable, match=r"cannot be made with \(size=3\): ConnectionError: nobody listens"):
         session_of("RaisesAtOnce", params='{"size": 3}')
+
+
+def test_a_plugin_that_ends_its_process_as_it_is_made_is_named_with_its_last_words(session_of):
+    with pytest.raises(ClientCrash, match=r"(?s)plugin .*tiny_plugin.*EndsAtOnce: .*exit status 3.*no database"):
+        session_of("EndsAtOnce")
+
+
+def test_a_plugin_that_exits_as_it_is_made_is_at_fault(session_of):
+    with pytest.raises(ClientUnavailable, match=r"cannot be made with .*SystemExit: no licence"):
+        session_of("LeavesAtOnce")
 
 
 def test_a_class_that_is_not_there_is_named(session_of):

@@ -7,6 +7,7 @@ import pytest
 from harness.backend import parse_backend
 from harness.client import ClientUnavailable
 from harness.l2.spec import parse_plugin
+from harness.placeholders import unknown_words
 from harness.usage import UsageError
 
 TINY = Path(__file__).with_name("tiny_plugin.py")
@@ -87,3 +88,10 @@ def test_what_lmcache_ships_needs_no_parameters():
     resp = parse_plugin("lmcache:resp")
     assert resp.names_backend
     assert resp.params_for(Path("/x"), "127.0.0.1:6379") == {"host": "127.0.0.1", "port": 6379}
+
+
+def test_words_in_braces_that_nothing_replaces_are_noticed():
+    assert unknown_words({"path": "{folder}/a", "more": ["{dir}/{folder}", {"a": "{backend_port}{X}"}], "n": 3}) == [
+        "{folder}",
+        "{X}",
+    ]

@@ -12,7 +12,6 @@ from reports.verdict import ExitCode, Verdict
 def impatient(monkeypatch):
     monkeypatch.setattr("harness.servers.watch.Watch.within", 0.3)
     monkeypatch.setattr("harness.mp.witness.SERVED_WITHIN", 1.0)
-    monkeypatch.setattr("harness.mp.peer.SETTLED", 0.3)
 
 
 def judged(folder, server, *only):

@@ -3,6 +3,7 @@
 import json
 
 import jsonschema
+import pytest
 
 from fixturegen.corpus import captured_releases
 from harness.mutants import mutant as tables
@@ -114,3 +115,18 @@ def test_every_mutant_dies_and_every_execution_finds_one(command, tmp_path):
     assert {found["mutant"] for found in document["meetings"] if found["killed"]} == {
         found["name"] for found in document["mutants"]
     }
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["--type", "plugin"], "mutants of a client have none"),
+        (["--side", "server", "--type", "plugin"], "mutants of a server have none"),
+        (["--protocol", "l2", "--type", "foo"], "unknown type of plugin 'foo'"),
+        (["--side", "plugin"], "or --protocol l2"),
+    ],
+)
+def test_options_that_make_no_sense_together_are_explained(words, said, command):
+    ended = command("mutants", *words)
+    assert ended.code == 2
+    assert said in " ".join(ended.err.split())

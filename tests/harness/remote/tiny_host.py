@@ -11,7 +11,9 @@ def say(members):
 
 
 def opened(args):
-    say({"ok": {"class": "tiny:Connector"}, "pid": args.get("pid", os.getpid())})
+    if args.get("hang"):
+        time.sleep(600)
+    say({"ok": {"class": "tiny:Connector"}})
     for line in iter(read_line, b""):
         op = json.loads(line)["op"]
         if op == "leave":
@@ -54,13 +56,9 @@ for request in iter(read_line, b""):
         continue
     child = os.fork()
     if child == 0:
+        say({"began": told["args"].get("pid", os.getpid())})
         if told["args"].get("refuse"):
-            say(
-                {
-                    "refused": {"class": told["args"]["refuse"], "message": "no such thing", "place": "x.py:1 f"},
-                    "pid": os.getpid(),
-                }
-            )
+            say({"refused": {"class": told["args"]["refuse"], "message": "no such thing", "place": "x.py:1 f"}})
         else:
             opened(told["args"])
         os._exit(0)

@@ -4,6 +4,9 @@ import threading
 from contextlib import contextmanager
 from pathlib import Path
 
+import pytest
+
+from harness.failure import TargetUnavailable
 from harness.reference.servers.lm import RobustServer
 from harness.runner import RunOptions, run_matrix
 from reports.results import read_results
@@ -41,6 +44,12 @@ def test_a_server_that_is_lost_ends_the_run_soon(tmp_path, monkeypatch):
     assert len(lost) > 50
     assert {case.verdict for case in lost} == {Verdict.CRASH}
     assert "was lost in an earlier case" in lost[0].why
+
+
+def test_a_command_that_starts_no_server_ends_the_run_before_its_first_case(tmp_path):
+    with pytest.raises(TargetUnavailable, match=r"ended with status 3 when it was started; it wrote:\nno such option"):
+        judged(tmp_path, "exec:sh -c 'echo no such option; exit 3' {port}", target="live")
+    assert not (tmp_path / "results.jsonl").exists()
 
 
 @contextmanager

@@ -3,8 +3,9 @@
 import pytest
 
 from harness.client import ClientUnavailable
-from harness.servers.spec import parse_server
+from harness.servers.spec import parse_server, require_one_release
 from harness.usage import UsageError
+from wire.release import Release
 
 
 @pytest.mark.parametrize(
@@ -67,3 +68,18 @@ def test_a_server_that_cannot_be_had_is_refused(text, said):
 def test_a_server_speaks_one_wire(protocol):
     with pytest.raises(UsageError, match="write --protocol lm or --protocol mp"):
         parse_server("mock", protocol)
+
+
+SEVERAL = [Release.parse("0.4.3"), Release.parse("0.5.6")]
+
+
+@pytest.mark.parametrize("text", ["127.0.0.1:65432", "exec:sh -c {port}"])
+def test_a_server_that_is_not_told_the_release_is_judged_for_one(text):
+    with pytest.raises(UsageError, match=r"name one, such as --lmcache 0\.5\.6"):
+        require_one_release(parse_server(text, "lm"), SEVERAL)
+    require_one_release(parse_server(text, "lm"), SEVERAL[1:])
+
+
+@pytest.mark.parametrize("text", ["mock", "lmcache", "exec:sh -c {port} {release}"])
+def test_a_server_that_knows_the_release_is_judged_for_several(text):
+    require_one_release(parse_server(text, "lm"), SEVERAL)

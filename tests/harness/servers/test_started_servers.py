@@ -20,7 +20,7 @@ COMMAND = (sys.executable, "-c", SERVE, "serve", "--lmcache", "{release}", "--po
 
 @pytest.fixture
 def live():
-    servers = LiveServers(command=COMMAND)
+    servers = LiveServers(command=COMMAND, judged=True)
     yield servers
     servers.close()
 
@@ -106,3 +106,18 @@ def test_a_server_that_does_not_start_is_not_started_for_every_case(servers, mon
             live.get(RELEASE)
     live.close()
     assert len(began) == 1
+
+
+def test_what_a_started_server_wrote_since_a_case_began_is_told_with_how_it_ended():
+    words = "import time; print('before', flush=True); time.sleep(60)"
+    server = StartedServer((sys.executable, "-c", words, "{port}"), RELEASE, lambda _host, _port: "before" in server.log)
+    try:
+        server.start()
+        assert server.said == "before\n"
+        server.mark()
+        assert server.said == ""
+        server._process.kill()
+        server._process.wait()
+        assert server.said == "the server ended with status -9"
+    finally:
+        server.stop()
