@@ -69,6 +69,25 @@ class AnswersOneTwice(ReferenceMpServer):
                 super()._dispatch(exchange, identity, outgoing)
 
 
+@defect(
+    "answers-twice",
+    "A broker before the server that hands on again what it has not seen acknowledged.",
+    "conversations.answered",
+    "conversations.answered-over-pickles",
+    "replies.each-once",
+    releases=ANY,
+)
+class AnswersTwice(ReferenceMpServer):
+    """Does and answers every request twice."""
+
+    class message_thread_class(RobustMessages):  # noqa: N801
+        """Twice."""
+
+        def _dispatch(self, exchange: Any, identity: bytes, outgoing: Outgoing) -> None:
+            super()._dispatch(exchange, identity, outgoing)
+            super()._dispatch(exchange, identity, outgoing)
+
+
 @defect("pings-false", "PING that means whether an instance is known.", "replies.signs-of-life", releases="0.5.0 and later")
 class PingsFalse(ReferenceMpServer):
     """Answers PING with false for an instance that nobody registered."""

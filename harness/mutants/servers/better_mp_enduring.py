@@ -202,7 +202,7 @@ class EndsTakeOpenReads(ReferenceMpServer):
                 self.owned.finish_read([name], count)
 
 
-@defect("one-at-a-time", "A lock around everything, signs of life included.", "unreadable.demands", "lookup.waits")
+@defect("one-at-a-time", "A lock around everything, signs of life included.", "unreadable.demands")
 class OneAtATime(ReferenceMpServer):
     """Does one request after the other, for as long as each takes."""
 
