@@ -23,6 +23,7 @@ import signal
 import stat
 import subprocess
 import sys
+import tempfile
 import threading
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -107,6 +108,18 @@ def remove_directory(path: Path) -> None:
     """Remove a directory now, so that the keeper need not."""
     discard(path)
     _keeper.tell(f"-{_DIRECTORY}{os.fsencode(path).hex()}\n")
+
+
+@contextlib.contextmanager
+def directory(prefix: str) -> Iterator[Path]:
+    """A temporary directory for the length of the block, which is gone with this process however that ends."""
+    path = Path(tempfile.gettempdir()) / f"{prefix}{os.urandom(8).hex()}"
+    keep_directory(path)
+    path.mkdir(mode=0o700)
+    try:
+        yield path
+    finally:
+        remove_directory(path)
 
 
 def promise(command: Sequence[str]) -> None:

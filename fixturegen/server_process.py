@@ -7,7 +7,6 @@ import errno
 import os
 import socket
 import subprocess
-import tempfile
 import threading
 import time
 from collections.abc import Iterator, Mapping, Sequence
@@ -55,8 +54,8 @@ def running_server(
     Raises:
         EnvironmentUnavailable: it cannot be started, ended, or did not answer HEALTH in time; then the message ends with its log.
     """
-    with tempfile.TemporaryDirectory(prefix="lmconform-server-") as folder:
-        log = Path(folder) / "server.log"
+    with leash.directory("lmconform-server-") as folder:
+        log = folder / "server.log"
         for attempt in range(1, PORTS_TRIED + 1):
             port = free_port(host)
             process, held = _start(release, [*command, host, str(port)], variables, log)

@@ -7,7 +7,6 @@ import json
 import os
 import socket
 import subprocess
-import tempfile
 import time
 import urllib.error
 import urllib.request
@@ -245,10 +244,10 @@ def running_mp_server(
     Raises:
         EnvironmentUnavailable: it cannot be started; the message says why.
     """
-    with tempfile.TemporaryDirectory(prefix="lmconform-mp-") as folder:
-        seen = with_imports(variables, launch.imports, Path(folder) / "imports")
+    with leash.directory("lmconform-mp-") as folder:
+        seen = with_imports(variables, launch.imports, folder / "imports")
         server = MpServer(release, launch, command, seen, host)
-        server.start(Path(folder) / "server.log")
+        server.start(folder / "server.log")
         try:
             yield server
         finally:

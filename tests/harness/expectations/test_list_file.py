@@ -100,7 +100,7 @@ BAD_VALUES = {
     "an issue that breaks off": ({"issue": '"https://[::1"'}, "entry 1, issue: expected an address"),
     "releases that are none": ({"releases": '"newest"'}, "entry 1, releases: expected releases, such as '0.5.6', '0.3.3"),
     "releases backwards": ({"releases": '"0.4.3 to 0.3.3"'}, "ends before it begins"),
-    "an unknown target": ({"targets": '"cloud"'}, "entry 1, targets: expected one of fixtures, mock, live; got 'cloud'"),
+    "an unknown target": ({"targets": '"cloud"'}, "entry 1, targets: expected one of fixtures, mock, live, alone; got 'cloud'"),
     "an unknown platform": ({"platforms": '"linus"'}, "entry 1, platforms: expected one of linux, darwin"),
     "a verdict nobody is blamed for": ({"verdict": '"mock-drift"'}, "one of fail, hang, crash; got 'mock-drift'; that the mock"),
     "an unknown verdict": ({"verdict": '"slow"'}, "entry 1, verdict: expected one of fail, hang, crash; got 'slow'"),

@@ -195,22 +195,3 @@ class HasBadNames(Tiny):
     @property
     def statistics(self):
         raise Fatal("nobody looks at this")
-
-
-class LetsADaemonLive(Tiny):
-    """A grandchild in a session of its own, without the variables of its parent."""
-
-    def __init__(self, **params):
-        super().__init__(**params)
-        reading, writing = os.pipe()
-        if not os.fork():
-            os.setsid()
-            child = os.fork()
-            if child:
-                os.write(writing, str(child).encode())
-                os._exit(0)
-            os.execve(sys.executable, [sys.executable, "-c", "import time; time.sleep(120)"], {})
-        self.child = int(os.read(reading, 20))
-
-    def statistics(self):
-        return {"child": self.child}
