@@ -70,14 +70,14 @@ class AnswersOneTwice(ReferenceMpServer):
 
 
 @defect(
-    "answers-twice",
+    "does-twice",
     "A broker before the server that hands on again what it has not seen acknowledged.",
     "conversations.answered",
     "conversations.answered-over-pickles",
     "replies.each-once",
     releases=ANY,
 )
-class AnswersTwice(ReferenceMpServer):
+class DoesTwice(ReferenceMpServer):
     """Does and answers every request twice."""
 
     class message_thread_class(RobustMessages):  # noqa: N801
