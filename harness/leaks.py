@@ -8,10 +8,9 @@ import resource
 import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, Final, TypeVar
 
-from fixturegen.leash import process_ids
+from fixturegen.listening import listener
 from harness.failure import CaseFailure, LiveServerFailure, MockDriftFailure, TargetUnavailable
 from harness.judge import Judge
 from harness.processes import PARENT, PROC, stat_number
@@ -25,7 +24,6 @@ SETTLE: Final = 5.0
 LEFT_BY_MANY: Final = 20
 """Descriptors or threads that may stay behind hundreds of connections: a pool that is made when it is first needed."""
 _LOOK_AGAIN: Final = 0.002
-_LISTENING: Final = "0A"
 LOOPBACK: Final = ("127.0.0.1", "::1", "localhost")
 
 
@@ -62,14 +60,14 @@ def server_process(server: Server) -> int | None:
     """The process of a server that is ours: this one for a mock, a descendant for a live server; None for any other."""
     if server.mock is not None:
         return os.getpid()
-    listener = _listener(server.port)
-    return listener if listener is not None and os.getpid() in _ancestors(listener) else None
+    found = listener(server.port)
+    return found if found is not None and os.getpid() in _ancestors(found) else None
 
 
 def local_process(server: Server) -> int | None:
     """The process of a server on this machine, whoever started it; None for one elsewhere."""
     own = server_process(server)
-    return own if own is not None or server.host not in LOOPBACK else _listener(server.port)
+    return own if own is not None or server.host not in LOOPBACK else listener(server.port)
 
 
 def blame(server: Server) -> type[CaseFailure]:
@@ -139,24 +137,6 @@ def _grown(now: Mapping[str, Any], before: Mapping[str, Any], allowed: int) -> s
     members = (("connections", 0), ("file_descriptors", allowed), ("threads", allowed))
     more = {name: (now.get(name, 0) - before.get(name, 0), limit) for name, limit in members if name in before}
     return " and ".join(f"{count} {name.replace('_', ' ')}" for name, (count, limit) in more.items() if count > limit) or None
-
-
-def _listener(port: int) -> int | None:
-    """The process that listens on a port of this machine."""
-    sockets = {f"socket:[{inode}]" for name in ("tcp", "tcp6") for inode in _inodes(PROC / "net" / name, port)}
-    for pid in process_ids():
-        with contextlib.suppress(OSError):
-            if any(str(entry.readlink()) in sockets for entry in (PROC / str(pid) / "fd").iterdir()):
-                return pid
-    return None
-
-
-def _inodes(table: Path, port: int) -> Iterator[str]:
-    with contextlib.suppress(OSError):
-        for line in table.read_text(encoding="ascii").splitlines()[1:]:
-            words = line.split()
-            if words[3] == _LISTENING and int(words[1].rpartition(":")[2], 16) == port:
-                yield words[9]
 
 
 def _ancestors(process: int) -> Iterator[int]:

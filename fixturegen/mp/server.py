@@ -19,6 +19,7 @@ import zmq
 from fixturegen import leash
 from fixturegen.environment import LOCALHOST
 from fixturegen.errors import EnvironmentUnavailable
+from fixturegen.listening import taken_by_another
 from fixturegen.mp.launch import POOL_PREFIX, SHARED_MEMORY, STATUS_PATH, Launch
 from fixturegen.server_process import free_port
 from wire.mp.frames import decode_reply, encode_request
@@ -157,6 +158,10 @@ class MpServer:
         leash.keep_directory(_own_memory(self._process.pid))
         try:
             self._wait()
+            if taken_by_another(self.port, self._process.pid):
+                raise EnvironmentUnavailable(
+                    f"the multiprocess server of lmcache {self.release}: port {self.port}: {PORT_TAKEN[0]} of another program"
+                )
         except BaseException:
             self.kill()
             raise

@@ -196,3 +196,12 @@ def test_a_reply_of_another_generation_is_no_health():
 def test_a_free_port_can_be_bound():
     with socket.socket() as listener:
         listener.bind(("127.0.0.1", free_port()))
+
+
+def test_another_program_that_answers_on_the_port_is_not_taken_for_the_server(monkeypatch):
+    with LmServer(RELEASE) as other:
+        taken = other.address[1]
+        ports = iter([taken, free_port()])
+        monkeypatch.setattr(server_process, "free_port", lambda _host: next(ports))
+        with running_server(RELEASE, python(f"import time; time.sleep(0.5)\n{SERVES}"), VARIABLES) as address:
+            assert address.port != taken
