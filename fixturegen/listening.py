@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
+from fixturegen.errors import EnvironmentUnavailable
 from fixturegen.leash import process_ids
 
 _PROC: Final = Path("/proc")
@@ -26,16 +28,19 @@ def listener(port: int) -> int | None:
     return None
 
 
-def taken_by_another(port: int, leader: int) -> bool:
-    """Whether the port of a server is known to be that of another program, which may answer as the server would.
+def require_own(port: int, leader: int, server: str) -> None:
+    """Refuse a port that is known to be that of another program, which may answer as the server would.
 
-    ``leader`` leads the process group of the server.
+    ``leader`` leads the process group of the server, and ``server`` names it.
+
+    Raises:
+        EnvironmentUnavailable: the port is another program's; the message has the words of the system for that.
     """
     found = listener(port)
-    try:
-        return found is not None and os.getpgid(found) != leader
-    except ProcessLookupError:
-        return False
+    with contextlib.suppress(ProcessLookupError):
+        if found is not None and os.getpgid(found) != leader:
+            taken = os.strerror(errno.EADDRINUSE)
+            raise EnvironmentUnavailable(f"{server}: port {port}: {taken} by another program")
 
 
 def _inodes(table: Path, port: int) -> Iterator[str]:

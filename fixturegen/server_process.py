@@ -15,7 +15,7 @@ from pathlib import Path
 from fixturegen import leash
 from fixturegen.environment import LOCALHOST, ServerAddress
 from fixturegen.errors import EnvironmentUnavailable
-from fixturegen.listening import taken_by_another
+from fixturegen.listening import require_own
 from wire.errors import WireError
 from wire.keys import any_key
 from wire.lm.frames import Request, decode_reply, encode_request
@@ -62,8 +62,7 @@ def running_server(
             process, held = _start(release, [*command, host, str(port)], variables, log)
             try:
                 wait_until_healthy(release, host, port, process=process, log=log)
-                if taken_by_another(port, process.pid):
-                    raise EnvironmentUnavailable(f"the server of lmcache {release}: port {port}: {PORT_TAKEN} of another program")
+                require_own(port, process.pid, f"the server of lmcache {release}")
             except EnvironmentUnavailable as error:
                 _stop(process, held)
                 if PORT_TAKEN not in str(error) or attempt == PORTS_TRIED:

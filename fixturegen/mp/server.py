@@ -19,7 +19,7 @@ import zmq
 from fixturegen import leash
 from fixturegen.environment import LOCALHOST
 from fixturegen.errors import EnvironmentUnavailable
-from fixturegen.listening import taken_by_another
+from fixturegen.listening import require_own
 from fixturegen.mp.launch import POOL_PREFIX, SHARED_MEMORY, STATUS_PATH, Launch
 from fixturegen.server_process import free_port
 from wire.mp.frames import decode_reply, encode_request
@@ -158,10 +158,7 @@ class MpServer:
         leash.keep_directory(_own_memory(self._process.pid))
         try:
             self._wait()
-            if taken_by_another(self.port, self._process.pid):
-                raise EnvironmentUnavailable(
-                    f"the multiprocess server of lmcache {self.release}: port {self.port}: {PORT_TAKEN[0]} of another program"
-                )
+            require_own(self.port, self._process.pid, f"the multiprocess server of lmcache {self.release}")
         except BaseException:
             self.kill()
             raise
