@@ -25,7 +25,7 @@ _MEANINGS: Final = {
     Outcome.PASSED: "passed",
     Outcome.FAILED: "failed",
     Outcome.ERROR: "harness or environment",
-    Outcome.SKIPPED: "skipped: unsupported, known, or short of a SHOULD",
+    Outcome.SKIPPED: "skipped: unsupported or known",
 }
 _STANDINGS: Final = {
     Standing.OTHER_ERROR: "fails with another error",
@@ -56,13 +56,15 @@ class Matrix:
     columns: tuple[Column, ...]
     of_servers: tuple[str, ...] = ()
     """Topics in which no client takes part, in a run that judges one."""
+    shortfalls: bool = False
+    """Some of what was skipped falls short of a SHOULD."""
 
     @property
     def legend(self) -> str:
         """What the letters in it mean, as a sentence without its full stop."""
         used = {outcome for column in self.columns for cell in column.cells.values() for outcome, _ in cell}
         letters = ", ".join(f"{LETTERS[outcome]} {_MEANINGS[outcome]}" for outcome in Outcome if outcome in used)
-        parts = [letters]
+        parts = [letters + (", or short of a SHOULD" if self.shortfalls else "")]
         if any(len(column.releases) > 1 for column in self.columns):
             parts.append("where releases share a column, counts hold for each of them")
         if self.of_servers:
@@ -86,8 +88,9 @@ def matrix(cases: Sequence[CaseRecord], releases: Sequence[str] = (), side: Side
             columns[-1] = Column(target, (*last.releases, release), cells)
         else:
             columns.append(Column(target, (release,), cells))
+    short = any(case.verdict is Verdict.SHORTFALL for case in cases)
     of_servers = dict.fromkeys(case.topic for case in cases if case.judges == "server" and side == "client")
-    return Matrix(tuple(dict.fromkeys(case.topic for case in cases)), tuple(columns), tuple(of_servers))
+    return Matrix(tuple(dict.fromkeys(case.topic for case in cases)), tuple(columns), tuple(of_servers), short)
 
 
 @dataclass(frozen=True)

@@ -87,6 +87,8 @@ def _no_constant(name: str) -> None:
 
 
 def _check_id(answer: dict[str, Any], waiting: Collection[int]) -> None:
+    if not waiting:
+        raise ContractViolation("id", f"no request waits for an answer, got one for {answer.get('id')!r}")
     whose = "the id of the request" if len(waiting) == 1 else "the id of a request that has no answer yet"
     wanted = f"{' or '.join(map(str, sorted(waiting)))}, {whose}"
     if "id" not in answer:

@@ -12,6 +12,7 @@ def test_verdicts_are_spelled_as_documented() -> None:
         "pass",
         "fail",
         "unsupported",
+        "shortfall",
         "known-failure",
         "unexpected-pass",
         "hang",

@@ -13,6 +13,7 @@ import pytest
 from harness.case import Cell
 from harness.judged import SubjectOptions
 from harness.matrix import Matrix
+from harness.rerun import rerun
 from harness.targets import LiveServers
 from wire.release import Release
 
@@ -161,9 +162,8 @@ def test_two_runs_never_share_a_folder(command, tmp_path):
 def test_rerun_lines_begin_as_the_launcher_was_called(monkeypatch):
     monkeypatch.setenv("LMCONFORM_COMMAND", "./lmconform")
     matrix = Matrix("reference", [RELEASE], ["mock"], (), LiveServers(), None)
-    assert matrix._rerun("lm.broken.late-reply[0.5.6-mock]", Cell(RELEASE, "mock")).startswith(
-        "./lmconform run --client reference"
-    )
+    line = rerun(matrix, "lm.broken.late-reply[0.5.6-mock]", Cell(RELEASE, "mock"))
+    assert line.startswith("./lmconform run --client reference")
 
 
 @pytest.mark.parametrize(
@@ -178,8 +178,7 @@ def test_rerun_lines_begin_as_the_launcher_was_called(monkeypatch):
 def test_rerun_lines_repeat_what_makes_a_case_fail(side, matrix, target, said):
     options = None if side == "client" else SubjectOptions("lmcache", "lm", [RELEASE])
     live = LiveServers(runtime="docker")
-    line = Matrix("lmcache", [RELEASE], [target], (), live, None, side=side, options=options, **matrix)._rerun(
-        f"lm.a.case[0.5.6-{target}]", Cell(RELEASE, target)
-    )
+    judged = Matrix("lmcache", [RELEASE], [target], (), live, None, side=side, options=options, **matrix)
+    line = rerun(judged, f"lm.a.case[0.5.6-{target}]", Cell(RELEASE, target))
     assert said in line
     assert side != "client" or "--require" not in line

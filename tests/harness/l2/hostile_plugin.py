@@ -39,7 +39,7 @@ class Endless:
 def pipes():
     """The descriptors of this process that are pipes and can be written to."""
     found = []
-    for number in range(3, 64):
+    for number in sorted(int(name) for name in os.listdir("/proc/self/fd") if int(name) > 2):
         try:
             if stat.S_ISFIFO(os.fstat(number).st_mode):
                 os.write(number, b"")
