@@ -5,6 +5,7 @@
 import itertools
 import json
 import os
+import pathlib
 import signal
 import stat
 import struct
@@ -39,7 +40,7 @@ class Endless:
 def pipes():
     """The descriptors of this process that are pipes and can be written to."""
     found = []
-    for number in sorted(int(name) for name in os.listdir("/proc/self/fd") if int(name) > 2):
+    for number in sorted(int(entry.name) for entry in pathlib.Path("/proc/self/fd").iterdir() if int(entry.name) > 2):
         try:
             if stat.S_ISFIFO(os.fstat(number).st_mode):
                 os.write(number, b"")

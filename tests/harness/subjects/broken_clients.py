@@ -34,7 +34,7 @@ class DiesOnLayers(ReferenceClient):
 
     def parse_key(self, *, text, **members):
         if text.endswith("@31"):
-            os.kill(os.getpid(), signal.SIGSEGV)
+            signal.raise_signal(signal.SIGSEGV)  # in this thread, so that no answer overtakes it
         return super().parse_key(text=text, **members)
 
 
