@@ -258,7 +258,8 @@ def test_loads_ahead_of_stores(judge: Judge, plugins: PluginSession, l2_keys: L2
         out.backend.slow(out.wait / 5)
         memory = plugin.buffers([book.object(key)[1] for key in others])
         stores = {plugin.submit_store([key], [one]).id for key, one in zip(others, memory, strict=True)}
-        load = plugin.submit_load([wanted], plugin.blank([SMALL]))
+        target = plugin.blank([SMALL])
+        load = plugin.submit_load([wanted], target)
         try:
             order = plugin.collect(BURST + 1, timeout=FAR)
         except ClientHang:
@@ -271,6 +272,8 @@ def test_loads_ahead_of_stores(judge: Judge, plugins: PluginSession, l2_keys: L2
             f"{before} of {all_stores} stores that were waiting when a load was submitted were complete before it",
             cite=AHEAD,
         )
+        (loaded,) = plugin.read(target)
+        judge.same_bytes(book.object(wanted)[1], loaded, what="an object that a load brought ahead of stores", cite=AHEAD)
 
 
 def _load(plugin: Plugin, key: str, limit: float) -> Loaded:
