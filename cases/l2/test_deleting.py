@@ -10,7 +10,7 @@ from harness.l2.session import PluginSession
 SIZE = 700
 
 
-@case("PLUG-SEM-012", "PLUG-SEM-013", targets=ALONE, judges="plugin", needs=("delete",), once_for="contract")
+@case("PLUG-SEM-012", "PLUG-SEM-013", "PLUG-SEM-002", targets=ALONE, judges="plugin", needs=("delete",), once_for="contract")
 def test_gone(plugin: Plugin, l2_keys: L2Keys, judge: Judge) -> None:
     """A deleted object is neither found nor loaded, and those beside it are."""
     objects = {key: content(key, SIZE) for key in l2_keys.some(6)}
@@ -48,7 +48,7 @@ def test_absent(plugin: Plugin, l2_keys: L2Keys, judge: Judge) -> None:
     holds(plugin, judge, {neighbour: objects[neighbour]}, absent={key: objects[key]}, when="after two deletes of another key")
 
 
-@case("PLUG-SEM-012", targets=ALONE, judges="plugin", needs=("delete", "folder"), once_for="contract")
+@case("PLUG-SEM-012", "PLUG-SEM-002", targets=ALONE, judges="plugin", needs=("delete", "folder"), once_for="contract")
 def test_gone_for_good(plugins: PluginSession, l2_keys: L2Keys, judge: Judge) -> None:
     """A deleted object does not come back when the plugin is opened anew."""
     plugin = plugins.open()

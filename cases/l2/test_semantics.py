@@ -64,7 +64,7 @@ def test_visible_at_once(plugin: Plugin, l2_keys: L2Keys, judge: Judge) -> None:
         holds(plugin, judge, objects, when="as soon as the store was complete")
 
 
-@case("PLUG-SEM-004", "PLUG-SEM-005", "PLUG-SEM-001", targets=ALONE, judges="plugin", once_for="contract")
+@case("PLUG-SEM-004", "PLUG-SEM-005", "PLUG-SEM-001", "PLUG-SEM-002", targets=ALONE, judges="plugin", once_for="contract")
 def test_partly_there(plugin: Plugin, l2_keys: L2Keys, judge: Judge) -> None:
     """Of a batch that is there in part exactly those objects are found and loaded that are there, wherever the others stand."""
     for there in ("10000000", "00000001", "01111111", "11111110", "10101010", "00111100"):
@@ -80,7 +80,7 @@ def test_partly_there(plugin: Plugin, l2_keys: L2Keys, judge: Judge) -> None:
                 judge.same_bytes(objects[key], data or b"", what=f"an object where {there} is there", cite="PLUG-SEM-001")
 
 
-@case("PLUG-SEM-004", "PLUG-SEM-005", targets=ALONE, judges="plugin", once_for="contract")
+@case("PLUG-SEM-004", "PLUG-SEM-005", "PLUG-SEM-002", targets=ALONE, judges="plugin", once_for="contract")
 def test_never_stored(plugin: Plugin, l2_keys: L2Keys, judge: Judge) -> None:
     """What nobody stored is neither found nor loaded, in an empty plugin and in one that holds other objects."""
     strangers = l2_keys.some(3)
