@@ -20,11 +20,10 @@ from harness.sides import FACTS, parse_side
 from harness.usage import UsageError
 from reports.layout import paragraph
 from reports.mutants.document import to_json
-from reports.mutants.text import text_lines
+from reports.mutants.text import by_side, text_lines
 from reports.side import Side
 from reports.terminal import make_console, show
 from reports.verdict import ExitCode
-from reports.words import count
 
 
 def command(
@@ -157,7 +156,4 @@ def _list(mutants: list[AnyMutant]) -> None:
         lines += paragraph(mutant.defect, console.width, 4)
         lines += paragraph(f"stands for: {mutant.stands_for}", console.width, 4)
     show(console, lines)
-    by_side = {side: sum(mutant.side == side for mutant in mutants) for side in FACTS}
-    first, *others = [(side, number) for side, number in by_side.items() if number] or [("client", 0)]
-    more = "".join(f", {number} of the {side}" for side, number in others)
-    console.print(f"\n{count(first[1], 'mutant')} of the {first[0]}{more}")
+    console.print(f"\n{by_side(mutant.side for mutant in mutants)}")

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterable, Sequence
 
 from rich.text import Text
 
@@ -10,6 +11,7 @@ from reports.escape import escape
 from reports.layout import fit, labelled, paragraph, wrap
 from reports.mutants.model import IdleCase, KillMatrix, Meeting, MutantRow, Survivor
 from reports.plain import clip
+from reports.side import SIDES, Side
 from reports.words import count
 
 NAMED = 12
@@ -39,11 +41,19 @@ def text_lines(matrix: KillMatrix, *, width: int = 100) -> list[Text]:
     return lines[:-1]
 
 
+def by_side(sides: Iterable[Side]) -> str:
+    """How many mutants there are of each side, such as ``222 mutants of the client and 45 of the server``."""
+    counts = Counter(sides)
+    first, *others = [side for side in SIDES if counts[side]] or [SIDES[0]]
+    return " and ".join(
+        [f"{count(counts[first], 'mutant')} of the {first}", *(f"{counts[side]} of the {side}" for side in others)]
+    )
+
+
 def totals(matrix: KillMatrix, width: int = 100) -> list[Text]:
     """The verdict, and the line for those who read no more."""
     sought = {column.id for column in matrix.executions if column.release not in matrix.extra_releases}
     busy = len(sought & {meeting.execution for meeting in matrix.meetings if meeting.killed})
-    clients = sum(row.side == "client" for row in matrix.mutants)
     rest = [f"{matrix.seconds:.0f} s with {count(matrix.jobs, 'worker')}"]
     if not matrix.all_mutants:
         rest.append("some mutants alone, so that idle cases are not looked for")
@@ -53,7 +63,7 @@ def totals(matrix: KillMatrix, width: int = 100) -> list[Text]:
     return wrap(
         Text.assemble(
             word,
-            f"  {count(clients, 'mutant')} of the client and {len(matrix.mutants) - clients} of the server, "
+            f"  {by_side(row.side for row in matrix.mutants)}, "
             f"{count(len(matrix.survivors), 'survivor')}, "
             f"{len(matrix.unmet)} not met; {busy} of {count(len(sought), 'execution')} "
             f"killed something, {count(sum(len(case.executions) for case in matrix.idle), 'execution')} idle; "
