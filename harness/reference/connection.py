@@ -31,6 +31,7 @@ class Connection:
         self._until = 0.0
         self._for_good = False
         self._exchanging = threading.Lock()
+        self._holding = threading.Lock()
         self._until = time.monotonic() + timeout
         with self._bounded():
             self._open()
@@ -53,8 +54,7 @@ class Connection:
                 "timeout", f"other requests on this connection took longer than {self._timeout:g} s; nothing was sent"
             )
         try:
-            if self._for_good:
-                raise ClientError("connection", "the connection was closed by its owner")
+            self._refuse_after_close()
             self._until = until
             with self._bounded():
                 if self._socket is None or self._is_stale(self._socket):
@@ -84,7 +84,8 @@ class Connection:
 
     def close(self) -> None:
         """Close for good; closing twice is harmless. An exchange that another thread is in ends with an error."""
-        self._for_good = True
+        with self._holding:
+            self._for_good = True
         if not self._exchanging.acquire(blocking=False):
             self._wake()
             self._exchanging.acquire()
@@ -108,8 +109,20 @@ class Connection:
             raise
 
     def _open(self) -> None:
-        self._socket = socket.create_connection(self._address, timeout=self._remaining())
-        self._socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        """Hold a new socket, unless the owner closed meanwhile: what is opened after its wake would wait unwoken."""
+        opened = socket.create_connection(self._address, timeout=self._remaining())
+        try:
+            opened.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+            with self._holding:
+                self._refuse_after_close()
+                self._socket = opened
+        except BaseException:
+            opened.close()
+            raise
+
+    def _refuse_after_close(self) -> None:
+        if self._for_good:
+            raise ClientError("connection", "the connection was closed by its owner")
 
     def _ready(self) -> socket.socket:
         assert self._socket is not None

@@ -1,9 +1,14 @@
 """The reference client asked from several threads at once."""
 
+import socket
+import threading
+
+import pytest
 from scripted_server import TIMEOUT, Read
 from test_connection import NO, REQUEST, YES, kind
 
-from harness.client import Call, Error, Ok
+from harness.client import Call, ClientError, Error, Ok
+from harness.reference.connection import Connection
 
 
 def exists(link, count):
@@ -45,3 +50,30 @@ def test_of_several_that_connect_under_one_name_one_succeeds_and_the_others_leav
 def test_state_tells_of_threads(play):
     _, link = play([])
     assert link.call("state").values["threads"] >= 2
+
+
+def test_closing_ends_an_exchange_that_opens_a_new_socket_just_then(monkeypatch):
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        connection = Connection("127.0.0.1", server.getsockname()[1], TIMEOUT)
+        server.accept()[0].close()
+        closer = threading.Thread(target=connection.close)
+        really = socket.create_connection
+
+        def as_the_owner_closes(*address, **options):
+            opened = really(*address, **options)
+            closer.start()
+            assert closing.wait(20)
+            return opened
+
+        closing = threading.Event()
+        wake = connection._wake
+        monkeypatch.setattr(connection, "_wake", lambda: (wake(), closing.set()))
+        monkeypatch.setattr(socket, "create_connection", as_the_owner_closes)
+        with pytest.raises(ClientError, match="closed by its owner"), connection.exchange():
+            connection.send(b"never")
+        closer.join(20)
+        assert not connection.is_open
+        late, _ = server.accept()
+        with late:
+            late.settimeout(20)
+            assert late.recv(8) == b""
