@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import functools
 
-from jinja2 import Environment, PackageLoader, StrictUndefined
+from jinja2 import ChoiceLoader, Environment, PackageLoader, PrefixLoader, StrictUndefined
 
 from reports.escape import escape_markdown
 
 
 @functools.cache
 def templates(package: str, *, html: bool) -> Environment:
-    """The templates in the folder of a package; in HTML every value is escaped, in Markdown those with the filter ``md``."""
+    """The templates in the folder of a package; in HTML every value is escaped, in Markdown those with the filter ``md``.
+
+    Pages extend ``theme/base.html.j2``, which gives them one look; it is beside ``theme/theme.css`` in ``reports/theme``.
+    """
     made = Environment(
-        loader=PackageLoader(package),
+        loader=ChoiceLoader([PackageLoader(package), PrefixLoader({"theme": PackageLoader("reports", "theme")})]),
         autoescape=html,  # noqa: S701  # on for HTML; Markdown has a filter of its own
         undefined=StrictUndefined,
         trim_blocks=True,
