@@ -1,4 +1,4 @@
-"""The HTML report of a run in a real browser: it opens fast, filters, links to cases, obeys keys, and runs nothing of a client."""
+"""The HTML report of a run in a real browser: it opens fast, filters, links to cases, obeys keys, runs nothing of a client."""
 
 import time
 from dataclasses import replace
@@ -16,7 +16,7 @@ from tests.browser.conftest import NARROW, WIDE
 from tests.reports.run.made import made_run
 
 SOON = 5_000
-"""Milliseconds in which a report of 5,000 cases opens on any machine that runs tests; docs/reference/html-report.md has the figure."""
+"""Milliseconds in which 5,000 cases open on any machine that runs tests; docs/reference/html-report.md has the figure."""
 
 
 @pytest.fixture(scope="module")
@@ -198,7 +198,8 @@ def test_five_thousand_cases_of_which_five_hundred_failed_open_soon(visit, tmp_p
 WILD = (
     "<script>window.pwned = 1</script></script><img src=x onerror='window.pwned = 2'><svg onload=window.pwned=3>"
     "\" onmouseover=\"window.pwned=4\" x='' onfocus='window.pwned=5' autofocus <!-- --> ]]> {{ 7*7 }} {% raw %} "
-    "</style><style>body{display:none}</style> javascript:window.pwned=6 \u202eabc\u2028\u2029\x00\x1b[2J\x07 &lt; &#39; ` \\u003c \\"
+    "</style><style>body{display:none}</style> javascript:window.pwned=6 "
+    "\u202eabc\u2028\u2029\x00\x1b[2J\x07 &lt; &#39; ` \\u003c \\"
 )
 
 
@@ -211,10 +212,7 @@ def wild(tmp_path):
         fields=(FieldDifference(0, 1, WILD, WILD, WILD, WILD),),
         frames=(FrameDump(WILD, b"<script>", marks=((0, 1),)), FrameDump(WILD, b"<b>")),
         values=(ValueDifference(WILD, {WILD: WILD}, WILD, WILD),),
-        **{
-            name: WILD
-            for name in ("client_answered", "conformant_answer", "provenance", "counterexample", "rerun", "client_stderr")
-        },
+        **dict.fromkeys(("client_answered", "conformant_answer", "provenance", "counterexample", "rerun", "client_stderr"), WILD),
         conversation=Conversation(WILD, tuple(event)),
     )
     made = made_run(4, 1)
