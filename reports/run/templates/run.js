@@ -325,6 +325,7 @@
       const of = active() ? ` of ${cases.length}` : "";
       const why = view.cause ? `, those of one cause` : "";
       shownText.textContent = `${active() ? shownCases.length : ""}${of || cases.length} cases${why}${causes ? `, ${plural(left, "cause")} of failure` : ""}`;
+      one("#cases > .dim").textContent = active() ? `${shownCases.length} of ${cases.length}` : cases.length;
       one(".clear").hidden = !active();
       mirror();
     }
@@ -376,6 +377,8 @@
 
   // Topics in which nothing failed are folded where others did.
   function foldTopics() {
+    const first = one(".grid thead th");
+    if (first) one(".grid").style.setProperty("--first", `${first.offsetWidth}px`);
     const quiet = all(".grid tr.quiet"), loud = all(".grid tbody tr:not(.quiet)");
     if (!loud.length || quiet.length < 4) return;
     const words = () => (quiet[0].hidden ? `Show ${plural(quiet.length, "more topic")}, in which nothing failed` : "Show only topics with failures");
