@@ -29,9 +29,15 @@ def small(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def tiny(tmp_path_factory):
-    """A run with few cases, for what takes long."""
+    """A run with few cases of every verdict, for what takes long."""
     path = tmp_path_factory.mktemp("tiny") / "report.html"
-    path.write_text(html(made_run(48, 4, names=12)), encoding="utf-8")
+    run = made_run(48, 4, names=12)
+    entry = Listed(3, "fail", Standing.PASSED, Verdict.PASS, "it only connects", "2999-01-01")
+    others = [
+        replace(case, verdict=verdict, reason="for a reason") for case, verdict in zip(run.cases[1:], Verdict, strict=False)
+    ]
+    cases = (*run.cases, *(replace(case, id=f"other {case.id}", expectation=entry) for case in others))
+    path.write_text(html(replace(run, cases=cases)), encoding="utf-8")
     return path
 
 
