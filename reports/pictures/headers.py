@@ -1,4 +1,4 @@
-"""The frames of ``lm://`` drawn to scale, generation below generation, with ribbons from where bytes stood to where they stand."""
+"""The frames of ``lm://`` drawn to scale, generation below generation, with ribbons from where bytes stood to where they are."""
 
 from __future__ import annotations
 
@@ -52,8 +52,8 @@ def draw(histories: Sequence[History], examples: Sequence[Sequence[Example | Non
     """The frames of some histories, with a captured frame of each generation where there is one."""
     title = "lm:// frames through the releases"
     description = (
-        "Every frame of fixed layout in every generation of releases, drawn to scale: one box for each field, as wide as its bytes. "
-        "Ribbons lead from where a field stood to where it stands; what moved, came, went or changed its size is hatched and has a letter."
+        "Every frame of fixed layout in every generation of releases, drawn to scale: a box for each field, as wide as its bytes. "
+        "Ribbons lead from where a field stood to where it is; what moved, came, went or changed its size is hatched and lettered."
     )
     drawing = Drawing("lm-headers", title, description)
     y = heading(drawing, title, "All integers are little-endian. Boxes are to scale; a long key is cut where the torn edge is.")
@@ -80,7 +80,9 @@ def _place(field: Field) -> tuple[str, str]:
 
 def _words(field: Field) -> str:
     moved = "" if field.was is None else f"moved from {field.was}"
-    found = {Fate.SAME: "", Fate.MOVED: "", Fate.ADDED: "added", Fate.REMOVED: "removed", Fate.RESIZED: "another size"}[field.fate]
+    found = {Fate.SAME: "", Fate.MOVED: "", Fate.ADDED: "added", Fate.REMOVED: "removed", Fate.RESIZED: "another size"}[
+        field.fate
+    ]
     return ", ".join(filter(None, [found, moved, "may be missing" if field.optional else ""]))
 
 
@@ -196,9 +198,7 @@ def _box(drawing: Drawing, ruler: Ruler, history: History, field: Field, y: floa
                 hatch=hatch,
                 dashed=field.optional,
                 tip=tip,
-                box=field.name,
-                offset=offset,
-                size=size,
+                data={"box": field.name, "offset": offset, "size": size},
             )
         if len(pieces) > 1:
             _torn(drawing, ruler, y, _TONES[field.fate])
@@ -206,7 +206,9 @@ def _box(drawing: Drawing, ruler: Ruler, history: History, field: Field, y: floa
         middle = ruler.x(first) + size * ruler.byte / 2
         drawing.text(middle, y + 17, field.name, size=12, face="mono", anchor="middle", halo=bool(hatch))
         drawing.text(middle, y + 31, _type(field), size=11, tone="dim", anchor="middle", halo=bool(hatch))
-        drawing.text(middle, y + 45, _offset(field), size=11, face="mono", tone=_TONES[field.fate], anchor="middle", halo=bool(hatch))
+        drawing.text(
+            middle, y + 45, _offset(field), size=11, face="mono", tone=_TONES[field.fate], anchor="middle", halo=bool(hatch)
+        )
 
 
 def _type(field: Field) -> str:
@@ -255,7 +257,7 @@ def _ribbons(drawing: Drawing, ruler: Ruler, before: Generation, after: Generati
     for field in after.removed:
         for offset, size in ruler.pieces(field.offset, field.size):
             x, width = ruler.x(offset), size * ruler.byte
-            drawing.rect(x, top + 4, width, 20, hatch="removed", stroke="bad", dashed=True, removed=field.name)
+            drawing.rect(x, top + 4, width, 20, hatch="removed", stroke="bad", dashed=True, data={"removed": field.name})
             drawing.text(x + width / 2, top + 18, f"R {field.name}", size=11, face="mono", tone="bad", anchor="middle", halo=True)
 
 
