@@ -52,8 +52,8 @@ def draw(histories: Sequence[History], examples: Sequence[Sequence[Example | Non
     """The frames of some histories, with a captured frame of each generation where there is one."""
     title = "lm:// frames through the releases"
     description = (
-        "Every frame of fixed layout in every generation of releases, drawn to scale: a box for each field, as wide as its bytes. "
-        "Ribbons lead from where a field stood to where it is; what moved, came, went or changed its size is hatched and lettered."
+        "Every frame of fixed layout in every generation of releases, to scale: a box for each field, as wide as its bytes. "
+        "Ribbons lead from where a field stood to where it is; what moved, came, went or changed size is hatched and lettered."
     )
     drawing = Drawing("lm-headers", title, description)
     y = heading(drawing, title, "All integers are little-endian. Boxes are to scale; a long key is cut where the torn edge is.")

@@ -155,7 +155,7 @@ def _draw_block(drawing: Drawing, block: Block, y: float, height: float, groups:
     data = {"number": block.number, "operation": block.name, "first": groups[block.first][0], "last": groups[block.last][-1]}
     hatch: Hatch | None = "removed" if block.retired else None
     drawing.rect(
-        x + 1.5, y + 1.5, width - 3, height - 3, fill=mark.back, stroke=mark.tone, hatch=hatch, corner=3, tip=tip, **data
+        x + 1.5, y + 1.5, width - 3, height - 3, fill=mark.back, stroke=mark.tone, hatch=hatch, corner=3, tip=tip, data=data
     )
     drawing.text(x + 9, y + height / 2 + 4, mark.letter, size=11.5, face="bold", tone=mark.ink, halo=block.retired)
     ink = mark.ink if mark.ink == "page" else "text"

@@ -50,7 +50,7 @@ def draw(found: Numbering, href: Href = nowhere) -> Picture:
         drawing,
         title,
         "Nothing on the wire says which release is spoken: a number that moved is executed as whatever it means to the server. "
-        "A letter in a cell is the worst that comes of sending the number to a server of another release, where it means something else.",
+        "A letter is the worst that comes of sending the number to a server of another release, where it means something else.",
     )
     y = legend(drawing, y + 2, [*_LEGEND, *map(entry, COLLIDES)]) + 6
     y = axis(drawing, found.releases, y, href, left=LABELS, column=COLUMN)
