@@ -8,9 +8,11 @@ from typing import Final
 from reports.pictures.drawing import Href
 from reports.pictures.headers import headers_picture, nowhere
 from reports.pictures.keys import keys_picture
+from reports.pictures.messages import messages_picture
 from reports.pictures.numbers import numbers_picture
 from reports.pictures.operations import operations_picture
 from reports.pictures.picture import Picture
+from reports.pictures.records import records_picture
 from reports.pictures.timeline import timeline_picture
 
 GALLERY: Final[Mapping[str, Callable[[Href], Picture]]] = {
@@ -19,6 +21,8 @@ GALLERY: Final[Mapping[str, Callable[[Href], Picture]]] = {
     "key-grammar": keys_picture,
     "mp-operation-numbers": operations_picture,
     "mp-number-meanings": numbers_picture,
+    "mp-messages": messages_picture,
+    "mp-records": records_picture,
 }
 """Name of a picture, which is that of its file as well, to what makes it of the tables and the corpus."""
 

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from reports.pictures.drawing import Drawing, Hatch, Href
+from reports.pictures.drawing import Drawing, Href
 from reports.pictures.examples import Example, captured
 from reports.pictures.frames import HISTORIES, Fate, Field, Generation, History
 from reports.pictures.legend import Entry, heading, legend
+from reports.pictures.marks import MARKS
 from reports.pictures.picture import Picture, Table
 from reports.pictures.releases import span
 from reports.pictures.ruler import BYTE, GAP, Ruler
@@ -22,14 +23,6 @@ BETWEEN: Final = 44.0
 _SPACE: Final = 0x20
 _KEY_SHOWN: Final = 8
 _TAIL_SHOWN: Final = 2
-_LETTERS: Final = {Fate.SAME: "", Fate.MOVED: "M", Fate.ADDED: "A", Fate.REMOVED: "R", Fate.RESIZED: "S"}
-_HATCHES: Final[dict[Fate, Hatch]] = {
-    Fate.MOVED: "moved",
-    Fate.ADDED: "added",
-    Fate.REMOVED: "removed",
-    Fate.RESIZED: "resized",
-}
-_TONES: Final = {Fate.SAME: "dim", Fate.MOVED: "warn", Fate.ADDED: "good", Fate.REMOVED: "bad", Fate.RESIZED: "odd"}
 _LEGEND: Final = (
     Entry("M", "moved", "warn", "moved: the same field at another offset"),
     Entry("A", "added", "good", "added"),
@@ -86,13 +79,12 @@ def _words(field: Field) -> str:
     return ", ".join(filter(None, [found, moved, "may be missing" if field.optional else ""]))
 
 
-def _used(histories: Sequence[History]) -> set[str]:
+def _used(histories: Sequence[History]) -> set[str | None]:
     return {
-        _HATCHES[field.fate]
+        MARKS[field.fate].hatch
         for history in histories
         for generation in history.generations
         for field in (*generation.layout.fields, *generation.removed)
-        if field.fate in _HATCHES
     }
 
 
@@ -183,7 +175,7 @@ def _size(drawing: Drawing, ruler: Ruler, generation: Generation, before: Genera
 
 
 def _box(drawing: Drawing, ruler: Ruler, history: History, field: Field, y: float, href: Href) -> None:
-    hatch = _HATCHES.get(field.fate)
+    hatch = MARKS[field.fate].hatch
     pieces = ruler.pieces(field.offset, field.size)
     tip = f"{field.name}: {field.type}, {field.size} bytes at offset {field.offset}"
     with drawing.link(href("field", f"{history.kind}.{field.name}")), drawing.group(field=field.name):
@@ -194,20 +186,20 @@ def _box(drawing: Drawing, ruler: Ruler, history: History, field: Field, y: floa
                 size * ruler.byte,
                 BOX,
                 fill="raised",
-                stroke=_TONES[field.fate],
+                stroke=MARKS[field.fate].tone,
                 hatch=hatch,
                 dashed=field.optional,
                 tip=tip,
                 data={"box": field.name, "offset": offset, "size": size},
             )
         if len(pieces) > 1:
-            _torn(drawing, ruler, y, _TONES[field.fate])
+            _torn(drawing, ruler, y, MARKS[field.fate].tone)
         first, size = pieces[0]
         middle = ruler.x(first) + size * ruler.byte / 2
         drawing.text(middle, y + 17, field.name, size=12, face="mono", anchor="middle", halo=bool(hatch))
         drawing.text(middle, y + 31, _type(field), size=11, tone="dim", anchor="middle", halo=bool(hatch))
         drawing.text(
-            middle, y + 45, _offset(field), size=11, face="mono", tone=_TONES[field.fate], anchor="middle", halo=bool(hatch)
+            middle, y + 45, _offset(field), size=11, face="mono", tone=MARKS[field.fate].tone, anchor="middle", halo=bool(hatch)
         )
 
 
@@ -216,7 +208,7 @@ def _type(field: Field) -> str:
 
 
 def _offset(field: Field) -> str:
-    letter = _LETTERS[field.fate]
+    letter = MARKS[field.fate].letter
     place = f"at {field.offset}" if field.was is None else f"{field.was}→{field.offset}"
     return f"{letter} {place}" if letter else place
 

@@ -21,7 +21,10 @@ _FIGURE = """\
 <thead><tr>{% for word in table.head %}<th scope="col">{{ word }}</th>{% endfor %}</tr></thead>
 <tbody>
 {% for row in table.rows %}
-<tr>{% for word in row %}{% if loop.first %}<th scope="row">{{ word }}</th>{% else %}<td>{{ word }}</td>{% endif %}{% endfor %}</tr>
+<tr>
+<th scope="row">{{ row[0] }}</th>{% for word in row[1:] %}<td>{{ word }}</td>{% endfor %}
+
+</tr>
 {% endfor %}
 </tbody>
 </table>
