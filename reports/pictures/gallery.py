@@ -13,6 +13,7 @@ from reports.pictures.numbers import numbers_picture
 from reports.pictures.operations import operations_picture
 from reports.pictures.picture import Picture
 from reports.pictures.records import records_picture
+from reports.pictures.registration import registration_picture
 from reports.pictures.timeline import timeline_picture
 
 GALLERY: Final[Mapping[str, Callable[[Href], Picture]]] = {
@@ -23,6 +24,7 @@ GALLERY: Final[Mapping[str, Callable[[Href], Picture]]] = {
     "mp-number-meanings": numbers_picture,
     "mp-messages": messages_picture,
     "mp-records": records_picture,
+    "mp-registration": registration_picture,
 }
 """Name of a picture, which is that of its file as well, to what makes it of the tables and the corpus."""
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-from reports.collisions.effects import Family
+from reports.collisions.effects import PLAIN, Family
 from reports.pictures.boxes import FLAT, LEGEND, box, letter_of, row
 from reports.pictures.drawing import Drawing, Href
 from reports.pictures.frames import Fate
@@ -17,7 +17,9 @@ from reports.pictures.picture import Picture, Table
 from reports.pictures.releases import span
 from reports.pictures.sequences import Item, Order, Story, captures, signatures
 
-LABELS: Final = 180.0
+LABELS: Final = 176.0
+COLUMN: Final = 760.0
+"""CSS pixels of the words above the two columns, which are not to push them apart."""
 STEP: Final = FLAT + 7
 
 
@@ -39,17 +41,23 @@ def draw(stories: Sequence[Story], numbers: Numbering, href: Href = nowhere) -> 
         drawing,
         title,
         "A request is the frames uid, operation and these payloads, a reply is uid, operation and the result. "
-        "Every frame but the uid is one msgpack value. T? may be nil, [T] is a list, (T, U) a pair.",
+        "Every frame but the uid is one msgpack value. T? may be nil, [T] is a list, (T, U) a pair; records go by their "
+        "newest names.",
+        COLUMN,
     )
-    y = legend(drawing, y + 2, [entry for entry in LEGEND if entry.letter != "M"]) + 6
+    top = legend(drawing, y + 2, [entry for entry in LEGEND if entry.letter != "M"], COLUMN) + 6
     families = {one.name: one.family for one in numbers.rows}
-    group: Family | None = None
-    for story in stories:
-        if families[story.name] is not group:
-            group = families[story.name]
-            drawing.text(0, y + 20, FAMILIES[group], size=15, face="bold", tone="dim")
-            y += 32
-        y = _operation(drawing, story, y, href)
+    x = 0.0
+    for column in (PLAIN, [family for family in Family if family not in PLAIN]):
+        y = top
+        for group in column:
+            members = [story for story in stories if families[story.name] is group]
+            if members:
+                drawing.text(x, y + 20, FAMILIES[group], size=15, face="bold", tone="dim")
+                y += 32
+            for story in members:
+                y = _operation(drawing, story, x, y, href)
+        x = drawing.width + 40
     return Picture(drawing.name, title, description, drawing.to_svg(), table(stories))
 
 
@@ -63,30 +71,30 @@ def operation_picture(stories: Sequence[Story], name: str, href: Href = nowhere)
     title = f"{name} through the releases"
     description = "Payloads, one box for each frame, and behind the arrow the result; one row for each generation of releases."
     drawing = Drawing(f"mp-message-{name.partition(',')[0].lower().replace('_', '-')}", title, description)
-    _operation(drawing, story, 0, href)
+    _operation(drawing, story, 0, 0, href)
     return Picture(drawing.name, title, description, drawing.to_svg(), table([story]))
 
 
-def _operation(drawing: Drawing, story: Story, y: float, href: Href) -> float:
+def _operation(drawing: Drawing, story: Story, x: float, y: float, href: Href) -> float:
     name, _, later = story.name.partition(",")
     with drawing.link(href("operation", name)):
-        width = drawing.text(0, y + 16, name, size=13, face="mono")
-    told = [f"{order.name} until {order.releases[-1]}" for order in story.generations[-2::-1] if order.name != name][:1]
+        width = drawing.text(x, y + 16, name, size=13, face="mono")
+    told = [f"{before} until {last}" for before, last in story.before]
     told += ["another operation has this name later"] if later else []
     if told:
-        drawing.text(width + 12, y + 16, "; ".join(told), size=12, tone="dim")
+        drawing.text(x + width + 12, y + 16, "; ".join(told), size=12, tone="dim")
     y += 24
     for order in story.generations:
-        _generation(drawing, order, y, href)
+        _generation(drawing, story, order, x, y, href)
         y += STEP
     return y + 10
 
 
-def _generation(drawing: Drawing, order: Order, y: float, href: Href) -> None:
-    with drawing.group(operation=order.name, releases=" ".join(order.releases)):
+def _generation(drawing: Drawing, story: Story, order: Order, left: float, y: float, href: Href) -> None:
+    with drawing.group(operation=story.name, releases=" ".join(order.releases)):
         with drawing.link(href("release", order.releases[0])):
-            drawing.text(12, y + 16.5, span(order.releases), size=12)
-        x = LABELS
+            drawing.text(left + 12, y + 16.5, span(order.releases), size=12)
+        x = left + LABELS
         if order.items:
             x = row(drawing, order.items, x, y, "payload")
         else:
@@ -104,7 +112,7 @@ def _generation(drawing: Drawing, order: Order, y: float, href: Href) -> None:
 def table(stories: Sequence[Story]) -> Table:
     """Payloads and result of every operation in every generation."""
     rows = [
-        (order.name, span(order.releases), ", ".join(map(_word, (*order.items, *order.removed))), _result(order.result))
+        (story.name, span(order.releases), ", ".join(map(_word, (*order.items, *order.removed))), _result(order.result))
         for story in stories
         for order in story.generations
     ]

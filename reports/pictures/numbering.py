@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
@@ -93,6 +94,7 @@ def _number(row: Row, release: str) -> OperationNumber | None:
     return None if cell is None or cell.retired else cell.number
 
 
+@functools.cache
 def captured_numbering() -> Numbering:
     """The operations of all releases whose multiprocess protocol was captured.
 

@@ -60,7 +60,7 @@ def draw(found: Numbering, href: Href = nowhere) -> Picture:
     for row in found.rows:
         if row.family is not group:
             group = row.family
-            drawing.text(0, y + 20, FAMILIES[group], size=13, face="bold", tone="dim")
+            drawing.text(0, y + 20, FAMILIES[group], size=13, face="bold", tone="dim", halo=True)
             y += 28
         _row(drawing, found, row, y, href)
         y += ROW
@@ -131,7 +131,7 @@ def _cell(drawing: Drawing, found: Numbering, row: Row, release: str, cell: Cell
     )
     if collision:
         mark = mark_of(collision.harm)
-        drawing.rect(x + COLUMN - 17, y + 4, 14, ROW - 8, fill=mark.back, stroke=mark.tone, corner=2, tip=tip)
+        drawing.rect(x + COLUMN - 17, y + 4, 14, ROW - 8, fill=mark.back, stroke=mark.tone, corner=2)
         drawing.text(
             x + COLUMN - 10,
             y + 16,
@@ -147,10 +147,9 @@ def _cell(drawing: Drawing, found: Numbering, row: Row, release: str, cell: Cell
 def _tip(release: str, cell: Cell) -> str:
     if cell.retired:
         return f"{release}: {cell.number} was {cell.name} and means nothing any more"
-    told = f"{release}: {cell.name} is {cell.number}"
     if cell.collision is None:
-        return told
-    return f"{told}; a server of {cell.collision.server} {cell.collision.what}"
+        return ""
+    return f"{release}: {cell.name} is {cell.number}; a server of {cell.collision.server} {cell.collision.what}"
 
 
 def table(found: Numbering) -> Table:

@@ -46,19 +46,17 @@ def draw(stories: Sequence[Story], href: Href = nowhere) -> Picture:
 def _record(drawing: Drawing, story: Story, y: float, href: Href) -> float:
     with drawing.link(href("record", story.name)):
         width = drawing.text(0, y + 18, story.name, size=14, face="bold")
-    before = dict.fromkeys(order.name for order in story.generations if order.name != story.name)
-    if before:
-        last = next(order for order in reversed(story.generations) if order.name in before)
-        drawing.text(width + 10, y + 18, f"{', '.join(before)} until {last.releases[-1]}", size=12, tone="dim")
+    for name, last in story.before:
+        width += 10 + drawing.text(width + 10, y + 18, f"{name} until {last}", size=12, tone="dim")
     y += 28
     for order in story.generations:
-        _generation(drawing, order, y, href)
+        _generation(drawing, story, order, y, href)
         y += STEP
     return y + 14
 
 
-def _generation(drawing: Drawing, order: Order, y: float, href: Href) -> None:
-    with drawing.group(record=order.name, releases=" ".join(order.releases)):
+def _generation(drawing: Drawing, story: Story, order: Order, y: float, href: Href) -> None:
+    with drawing.group(record=story.name, releases=" ".join(order.releases)):
         with drawing.link(href("release", order.releases[0])):
             drawing.text(0, y + 17, span(order.releases), size=12.5, face="bold")
         drawing.text(0, y + 33, count(len(order.items), "field"), size=11, tone="dim")
@@ -70,7 +68,7 @@ def _generation(drawing: Drawing, order: Order, y: float, href: Href) -> None:
 def table(stories: Sequence[Story]) -> Table:
     """Every field of every generation."""
     rows = [
-        (order.name, span(order.releases), item.name, item.type, item.default or "must be there", letter_of(item))
+        (story.name, span(order.releases), item.name, item.type, item.default or "must be there", letter_of(item))
         for story in stories
         for order in story.generations
         for item in (*order.items, *order.removed)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from difflib import SequenceMatcher
 from typing import Final, Literal
@@ -42,8 +42,6 @@ class Order:
     """One order of things, and those that are gone since the generation before."""
 
     releases: tuple[str, ...]
-    name: str
-    """The name that it has in these releases."""
     items: tuple[Item, ...]
     removed: tuple[Item, ...] = ()
     result: Item | None = None
@@ -56,6 +54,8 @@ class Story:
 
     name: str
     generations: tuple[Order, ...]
+    before: tuple[tuple[str, str], ...] = ()
+    """Names that it had before, and the last release with each."""
 
 
 def captures() -> list[MpObserved]:
@@ -70,12 +70,19 @@ def captures() -> list[MpObserved]:
 def records(observed: Sequence[MpObserved]) -> list[Story]:
     """Every record, under its newest name; those with most generations first."""
     found: dict[str, list[tuple[str, object]]] = {}
+    names: dict[str, dict[str, str]] = {}
     for one in observed:
         for name, members in one.records.items():
-            value = (name, tuple(Item(member.name, member.type, _default(member)) for member in members.values()))
-            found.setdefault(RENAMED_RECORDS.get(name, name), []).append((one.release, value))
-    stories = [Story(name, _fields(runs(rows))) for name, rows in found.items()]
+            newest = RENAMED_RECORDS.get(name, name)
+            items = tuple(Item(member.name, member.type, _default(member)) for member in members.values())
+            found.setdefault(newest, []).append((one.release, items))
+            names.setdefault(newest, {})[name] = one.release
+    stories = [Story(name, _fields(runs(rows)), _earlier(name, names[name])) for name, rows in found.items()]
     return sorted(stories, key=lambda story: (not story.name.startswith("IPCCache"), -len(story.generations), story.name))
+
+
+def _earlier(newest: str, lasts: Mapping[str, str]) -> tuple[tuple[str, str], ...]:
+    return tuple((name, release) for name, release in lasts.items() if name != newest)
 
 
 def _default(member: Member) -> str:
@@ -90,21 +97,20 @@ def _default(member: Member) -> str:
 
 def _fields(rows: Sequence[tuple[tuple[str, ...], object]]) -> tuple[Order, ...]:
     made: list[Order] = []
-    for releases, value in rows:
-        assert isinstance(value, tuple)
-        name, items = value
-        made.append(Order(releases, name, items) if not made else _by_name(releases, name, made[-1].items, items))
+    for releases, items in rows:
+        assert isinstance(items, tuple)
+        made.append(Order(releases, items) if not made else _by_name(releases, made[-1].items, items))
     return tuple(made)
 
 
-def _by_name(releases: tuple[str, ...], name: str, before: tuple[Item, ...], after: tuple[Item, ...]) -> Order:
+def _by_name(releases: tuple[str, ...], before: tuple[Item, ...], after: tuple[Item, ...]) -> Order:
     """Fields are the same by name; of those that stay, the ones that others overtook have moved."""
     old = {item.name: item for item in before}
     names = [item.name for item in after if item.name in old]
     kept = _longest_kept([item.name for item in before if item.name in names], names)
     items = tuple(_fated(item, old.get(item.name), moved=item.name in names and item.name not in kept) for item in after)
     gone = tuple(replace(item, fate=Fate.REMOVED) for item in before if item.name not in names)
-    return Order(releases, name, items, gone)
+    return Order(releases, items, gone)
 
 
 def _longest_kept(before: Sequence[str], after: Sequence[str]) -> set[str]:
@@ -125,7 +131,7 @@ def _full(item: Item) -> str:
 
 
 def signatures(observed: Sequence[MpObserved], numbers: Numbering) -> list[Story]:
-    """Payloads and results of every operation, in the order of the map of numbers."""
+    """Payloads and results of every operation, in the order of the map of numbers; records go by their newest names."""
     by_release = {one.release: one for one in observed}
     stories = []
     for row in numbers.rows:
@@ -133,36 +139,34 @@ def signatures(observed: Sequence[MpObserved], numbers: Numbering) -> list[Story
         for release, cell in row.cells.items():
             operation = by_release[release].operations.get(cell.name)
             if operation is not None and not cell.retired:
-                result = None if operation.response is None else str(operation.response)
-                rows.append((release, (tuple(map(str, operation.payloads)), result)))
-        names = {release: cell.name for release, cell in row.cells.items()}
-        stories.append(Story(row.name, _payloads(runs(rows), names.__getitem__)))
+                result = None if operation.response is None else _newest(str(operation.response))
+                rows.append((release, (tuple(_newest(str(type_)) for type_ in operation.payloads), result)))
+        lasts = {cell.name: release for release, cell in row.cells.items()}
+        stories.append(Story(row.name, _payloads(runs(rows)), _earlier(row.name.partition(",")[0], lasts)))
     return stories
 
 
-def _payloads(rows: Sequence[tuple[tuple[str, ...], object]], name_of: Callable[[str], str]) -> tuple[Order, ...]:
+def _payloads(rows: Sequence[tuple[tuple[str, ...], object]]) -> tuple[Order, ...]:
     made: list[Order] = []
     before: tuple[tuple[str, ...], str | None] | None = None
     for releases, value in rows:
         assert isinstance(value, tuple)
         payloads, result = value
-        name = name_of(releases[-1])
         if before is None:
             items = tuple(Item("", type_) for type_ in payloads)
-            made.append(Order(releases, name, items, result=None if result is None else Item("", result)))
+            made.append(Order(releases, items, result=None if result is None else Item("", result)))
         else:
             items, gone = _aligned(before[0], payloads)
-            made.append(Order(releases, name, items, gone, _result(before[1], result)))
+            made.append(Order(releases, items, gone, _result(before[1], result)))
         before = (payloads, result)
     return tuple(made)
 
 
 def _aligned(before: Sequence[str], after: Sequence[str]) -> tuple[tuple[Item, ...], tuple[Item, ...]]:
-    """Payloads are the same by place and type; records that were only renamed count as equal."""
+    """Payloads are the same by place and type."""
     items: list[Item] = []
     gone: list[Item] = []
-    old, new = [_newest(type_) for type_ in before], [_newest(type_) for type_ in after]
-    for tag, start, end, first, last in SequenceMatcher(a=old, b=new, autojunk=False).get_opcodes():
+    for tag, start, end, first, last in SequenceMatcher(a=before, b=after, autojunk=False).get_opcodes():
         if tag == "equal":
             items += [Item("", type_) for type_ in after[first:last]]
             continue
@@ -185,4 +189,4 @@ def _result(before: str | None, after: str | None) -> Item | None:
         return None if before is None else Item("", before, fate=Fate.REMOVED)
     if before is None:
         return Item("", after, fate=Fate.ADDED)
-    return Item("", after) if _newest(before) == _newest(after) else Item("", after, fate=Fate.RESIZED, was=before)
+    return Item("", after) if before == after else Item("", after, fate=Fate.RESIZED, was=before)
