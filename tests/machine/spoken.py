@@ -1,6 +1,7 @@
 """Captured conversations as what each side of each connection said, and framing by the few rules that both directions have."""
 
 import hashlib
+import itertools
 import struct
 from dataclasses import dataclass
 
@@ -42,7 +43,7 @@ def spoken(transcript):
 
 def restored(got, sent):
     """The reply with a large value that the conversation had stored: a header that tells of it, and what was sent."""
-    for header, payload in zip(sent, sent[1:], strict=False):
+    for header, payload in itertools.pairwise(sent):
         size = len(header) - 150 - 4
         words = struct.unpack_from("<9i", header)
         shape = words[5:9] if size == 32 else words[4:8]

@@ -19,7 +19,7 @@ NOT_READ = (KaitaiStructError, EOFError, UnicodeDecodeError)
 KEY_NUMBERS = {"lm.request.decode.key-nul-padded"}
 """Requests that are wrong only in a number inside of the key, which descriptions leave as text."""
 WHITE_SPACE = {"lm.request.decode.key-leading-space", "lm.request.decode.key-trailing-newline"}
-"""Requests with white space around the key that no encoder writes: lmcache takes it off, a description takes off spaces behind."""
+"""Requests with white space around the key that no encoder writes: lmcache takes all of it off, a description spaces behind."""
 
 
 def read(kind, data, *params):
