@@ -105,7 +105,7 @@ def segments(events: Iterable[Event], *, largest: int = LARGEST_SEGMENT) -> Iter
 def write_pcap(file: BinaryIO, packets: Iterable[Segment], *, started: float = 0.0, port: int = 65432, kept: int = WHOLE) -> int:
     """Write packets to a binary file and return how many there were.
 
-    ``started`` are the seconds since 1970 that ``at`` counts from, and ``port`` is that of the server. Of each packet no more than
+    ``started`` are the seconds since 1970 that ``at`` counts from, ``port`` is that of the server. Of each packet no more than
     ``kept`` bytes are written, as captures do that are short of room.
     """
     file.write(struct.pack("<IHHiIII", MAGIC, 2, 4, 0, 0, kept, RAW_IP))

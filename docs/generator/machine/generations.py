@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from wire.keys import KEY_GRAMMARS, KeyGrammar
 from wire.lm.profile import HEADER_LAYOUTS, HIGHEST_FORMATS, METADATA_GROUPS, SHORT_SHAPES, STRICT_ENUMS, LmProfile, lm_profile
@@ -43,6 +43,23 @@ def generations() -> tuple[Generation, ...]:
         Generation(ReleaseRange(first, last), lm_profile(first), KEY_GRAMMARS[first])
         for first, last in zip(firsts, [*lasts, None], strict=True)
     )
+
+
+def _in_conversation(generation: Generation) -> tuple[object, ...]:
+    profile = generation.profile
+    return profile.header, profile.highest_format, profile.strict_enums, profile.short_shapes, generation.keys
+
+
+@functools.cache
+def conversation_generations() -> tuple[Generation, ...]:
+    """The generations without what no conversation shows, the groups of RemoteMetadata."""
+    found: list[Generation] = []
+    for one in generations():
+        if found and _in_conversation(found[-1]) == _in_conversation(one):
+            found[-1] = replace(found[-1], releases=ReleaseRange(found[-1].releases.first, one.releases.last))
+        else:
+            found.append(one)
+    return tuple(found)
 
 
 def generation_of(release: Release) -> Generation:
