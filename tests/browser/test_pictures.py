@@ -1,21 +1,25 @@
-"""All pictures in a real browser: nothing overlaps, nothing is cut off, everything can be read, in light and in dark."""
+"""All pictures in a real browser: nothing overlaps, nothing is cut off, everything can be read, in light and in dark.
+
+They are taken from ``docs/pictures``, which a test of the documentation holds against the program: making them reads every capture.
+"""
 
 import json
 
 import pytest
 
+from docs.generator.links import ROOT
 from reports.documents import templates
-from reports.pictures.gallery import GALLERY, picture
+from reports.pictures.gallery import GALLERY
 from reports.pictures.messages import operation_picture
-from reports.pictures.numbering import captured_numbering
-from reports.pictures.picture import figure
-from reports.pictures.sequences import captures, signatures
+from reports.pictures.picture import Picture, Table, figure
+from reports.pictures.sequences import Item, Order, Story
 from reports.pictures.strip import frame_strip, layout_of
 from reports.pictures.widths import text_width
 from tests.browser.conftest import NARROW, WIDE
 from wire.release import Release
 
-PAGE = "{% extends 'theme/base.html.j2' %}{% block main %}<h1>Pictures</h1>{% for one in figures %}{{ one }}{% endfor %}{% endblock %}"
+PAGE = """{% extends 'theme/base.html.j2' %}
+{% block main %}<h1>Pictures</h1>{% for one in figures %}{{ one }}{% endfor %}{% endblock %}"""
 CONTRAST = 4.5
 TOLERANCE = 1.5
 """CSS pixels by which letters may stand out of what is computed for them."""
@@ -86,11 +90,17 @@ def written(figures):
     return templates("reports.run", html=True).from_string(PAGE).render(figures=figures)
 
 
+def stored(name):
+    """A picture as it is in the tree, without its table."""
+    svg = (ROOT / "docs" / "pictures" / f"{name}.svg").read_text(encoding="utf-8")
+    return Picture(name, name, name, svg, Table(("release",), (("0.5.6",),)))
+
+
 @pytest.fixture(scope="module")
 def page(tmp_path_factory):
     """One page with every picture, and with a strip that marks bytes."""
     path = tmp_path_factory.mktemp("pictures") / "pictures.html"
-    path.write_text(written([*(figure(picture(name)) for name in GALLERY), figure(STRIP)]), encoding="utf-8")
+    path.write_text(written([*(figure(stored(name)) for name in GALLERY), figure(STRIP)]), encoding="utf-8")
     return path
 
 
@@ -128,17 +138,20 @@ def test_pictures_on_a_phone_scroll_in_themselves(visit, page):
 
 def test_a_picture_in_a_page_can_be_used_by_everybody(visit, tmp_path):
     """One with links and one without, both small: the rules look at each element, and cost a minute for all pictures."""
-    stories = signatures(captures(), captured_numbering())
-    linked = operation_picture(stories, "STORE", lambda kind, name: f"#{kind}-{name}")
+    story = Story(
+        "STORE", (Order(("0.4.7", "0.5.0"), (Item("", "int"),)), Order(("0.5.6",), (Item("", "str"),), result=Item("", "bool")))
+    )
+    linked = operation_picture([story], "STORE", lambda kind, name: f"#{kind}-{name}")
     path = tmp_path / "page.html"
-    path.write_text(written([figure(linked), figure(STRIP)]), encoding="utf-8")
+    plain = frame_strip(layout_of("reply", Release.parse("0.5.6")), got=bytes(36), expected=bytes(35) + b"1")
+    path.write_text(written([figure(linked), figure(plain)]), encoding="utf-8")
     assert visit(path, size=WIDE).violations() == []
 
 
 @pytest.mark.parametrize(("scheme", "page_colour"), [("light", [255, 255, 255]), ("dark", [13, 17, 23])])
 def test_a_picture_of_its_own_has_colours_for_light_and_dark(visit, tmp_path, scheme, page_colour):
     path = tmp_path / "picture.svg"
-    path.write_text(picture("lm-headers").svg, encoding="utf-8")
+    path.write_text(stored("lm-headers").svg, encoding="utf-8")
     watched = visit(path, scheme=scheme)
     fill = watched.page.evaluate("getComputedStyle(document.querySelector('svg > rect')).fill")
     assert json.loads(fill.replace("rgb(", "[").replace(")", "]")) == page_colour
