@@ -57,6 +57,8 @@ local DTYPE_NAMES = {
 local GENERATIONS = {
     {
         releases = "0.3.1 to 0.3.2",
+        first = "0.3.1",
+        last = "0.3.2",
         request = { "command", "length", "format", "dtype", "shape0", "shape1", "shape2", "shape3" },
         reply = { "code", "length", "format", "dtype", "shape0", "shape1", "shape2", "shape3" },
         highest_format = 6,
@@ -72,6 +74,8 @@ local GENERATIONS = {
     },
     {
         releases = "0.3.3",
+        first = "0.3.3",
+        last = "0.3.3",
         request = { "command", "length", "format", "dtype", "location", "shape0", "shape1", "shape2", "shape3" },
         reply = { "code", "length", "format", "dtype", "shape0", "shape1", "shape2", "shape3", "location" },
         highest_format = 6,
@@ -87,6 +91,8 @@ local GENERATIONS = {
     },
     {
         releases = "0.3.4 to 0.3.5",
+        first = "0.3.4",
+        last = "0.3.5",
         request = { "command", "length", "format", "dtype", "location", "shape0", "shape1", "shape2", "shape3" },
         reply = { "code", "length", "format", "dtype", "shape0", "shape1", "shape2", "shape3", "location" },
         highest_format = 6,
@@ -102,6 +108,8 @@ local GENERATIONS = {
     },
     {
         releases = "0.3.6 to 0.3.9",
+        first = "0.3.6",
+        last = "0.3.9",
         request = { "command", "length", "format", "dtype", "location", "shape0", "shape1", "shape2", "shape3" },
         reply = { "code", "length", "format", "dtype", "shape0", "shape1", "shape2", "shape3", "location" },
         highest_format = 6,
@@ -117,6 +125,8 @@ local GENERATIONS = {
     },
     {
         releases = "0.3.9.post1 to 0.3.12",
+        first = "0.3.9.post1",
+        last = "0.3.12",
         request = { "command", "length", "format", "dtype", "location", "shape0", "shape1", "shape2", "shape3" },
         reply = { "code", "length", "format", "dtype", "shape0", "shape1", "shape2", "shape3", "location" },
         highest_format = 6,
@@ -132,6 +142,8 @@ local GENERATIONS = {
     },
     {
         releases = "0.3.13",
+        first = "0.3.13",
+        last = "0.3.13",
         request = { "command", "length", "format", "dtype", "location", "shape0", "shape1", "shape2", "shape3" },
         reply = { "code", "length", "format", "dtype", "shape0", "shape1", "shape2", "shape3", "location" },
         highest_format = 6,
@@ -147,6 +159,8 @@ local GENERATIONS = {
     },
     {
         releases = "0.3.14 to 0.4.3",
+        first = "0.3.14",
+        last = "0.4.3",
         request = { "command", "length", "format", "dtype", "location", "shape0", "shape1", "shape2", "shape3" },
         reply = { "code", "length", "format", "dtype", "shape0", "shape1", "shape2", "shape3", "location" },
         highest_format = 6,
@@ -162,6 +176,8 @@ local GENERATIONS = {
     },
     {
         releases = "0.4.4",
+        first = "0.4.4",
+        last = "0.4.4",
         request = { "command", "length", "format", "dtype", "location", "shape0", "shape1", "shape2", "shape3" },
         reply = { "code", "length", "format", "dtype", "shape0", "shape1", "shape2", "shape3", "location" },
         highest_format = 6,
@@ -177,6 +193,8 @@ local GENERATIONS = {
     },
     {
         releases = "0.4.5 to 0.5.0",
+        first = "0.4.5",
+        last = "0.5.0",
         request = { "command", "length", "format", "dtype", "location", "shape0", "shape1", "shape2", "shape3" },
         reply = { "code", "length", "format", "dtype", "shape0", "shape1", "shape2", "shape3", "location" },
         highest_format = 7,
@@ -192,6 +210,8 @@ local GENERATIONS = {
     },
     {
         releases = "0.5.1 and later",
+        first = "0.5.1",
+        last = nil,
         request = { "command", "length", "format", "dtype", "location", "shape0", "shape1", "shape2", "shape3" },
         reply = { "code", "length", "format", "dtype", "shape0", "shape1", "shape2", "shape3", "location" },
         highest_format = 8,
@@ -496,14 +516,23 @@ local function newest_of(candidates, size)
     end
 end
 
+-- Candidates in words, with runs of them as one.
 local function words_of(candidates)
-    local words = {}
+    local words, first = {}, nil
     for index, one in ipairs(GENERATIONS) do
         if candidates[index] then
-            table.insert(words, one.releases)
+            first = first or one.first
+            if not candidates[index + 1] then
+                table.insert(words, one.last and (first == one.last and first or first .. " to " .. one.last) or first .. " and later")
+                first = nil
+            end
         end
     end
     return #words == 0 and "no release" or table.concat(words, "; ")
+end
+
+local function cleaned(text)
+    return (text:gsub("[%c\128-\255]", "?"))
 end
 
 -- Following a connection ----------------------------------------------------------------------------------------------------
@@ -582,7 +611,7 @@ local function generation_at(connection, sender, tvb, offset, here)
 end
 
 local function taken_request(connection, item, numbers, number, time)
-    local exchange = { command = numbers.command, request_in = number, asked = time, key = item.key }
+    local exchange = { command = numbers.command, request_in = number, asked = time, key = item.text }
     item.exchange = exchange
     if lm.prefs.generation == AUTO and item.text then
         local fits = fitting(numbers, item.text, item.generation.sizes.client)
@@ -733,8 +762,30 @@ local function passed_over(connection, sender, missing)
     end
 end
 
+-- What names a connection. Where a first pass makes no tree, as in tshark -2, there are no fields, so that the addresses must do.
+local function name_of_connection(pinfo)
+    local stream = tcp_stream()
+    if stream then
+        return stream.value
+    end
+    local source = tostring(pinfo.src) .. " " .. pinfo.src_port
+    local target = tostring(pinfo.dst) .. " " .. pinfo.dst_port
+    return source < target and source .. " " .. target or target .. " " .. source
+end
+
+-- The sequence number of the first byte of a call; where there are no fields, or TCP put the bytes together, the one that is due.
+local function sequence_of(side, tvb)
+    local seq, len = tcp_seq(), tcp_len()
+    if tvb:offset() == 0 then
+        return side.asked or side.next or 0
+    elseif seq == nil or len == nil then
+        return side.next or 0
+    end
+    return (seq.value + len.value - tvb:reported_len()) % 4294967296
+end
+
 local function first_pass(tvb, pinfo)
-    local stream = tcp_stream().value
+    local stream = name_of_connection(pinfo)
     local connection = connections[stream]
     if connection == nil then
         connection = { waiting = {}, sides = { client = new_side(), server = new_side() } }
@@ -742,13 +793,7 @@ local function first_pass(tvb, pinfo)
     end
     local sender = sender_of(connection, tvb, pinfo)
     local side = connection.sides[sender]
-    local start
-    if tvb:offset() == 0 then
-        start = side.asked or side.next
-    else
-        start = (tcp_seq().value + tcp_len().value - tvb:reported_len()) % 4294967296
-    end
-    start = start or 0
+    local start = sequence_of(side, tvb)
     local call = { sender = sender, items = {}, wants = 0 }
     local ahead = side.next and distance(side.next, start) or 0
     if ahead < 0 then
@@ -789,7 +834,11 @@ local function tell(tree, name, text)
     tree:add_proto_expert_info(experts[name], text)
 end
 
+-- Text as it is there; zero bytes, where it would end, are shown as \0.
 local function show_text(tree, field, range)
+    if range:raw():find("%z") then
+        return tree:add(field, range, (cleaned(range:raw():gsub("%z", "\\0"))))
+    end
     return tree:add_packet_field(field, range, ENC_UTF_8 + ENC_STRING)
 end
 
@@ -908,7 +957,7 @@ local function show_payload(tree, tvb, item)
 end
 
 local function short_key(text)
-    local shown = text:gsub("[%c\128-\255]", "?")
+    local shown = cleaned(text)
     return #shown > 64 and shown:sub(1, 61) .. "..." or shown
 end
 
@@ -1007,7 +1056,7 @@ function show.reply(tvb, pinfo, root, item)
     if command then
         generated(tree, fields.command, exchange.command)
         if exchange.key then
-            generated(tree, fields.key, exchange.key)
+            generated(tree, fields.key, is_utf8(exchange.key) and not exchange.key:find("%c") and exchange.key or cleaned(exchange.key:gsub("%z", "\\0")))
         end
         if command == "GET" or command == "EXIST" then
             local shown = generated(tree, fields.hit, success)

@@ -287,14 +287,23 @@ local function newest_of(candidates, size)
     end
 end
 
+-- Candidates in words, with runs of them as one.
 local function words_of(candidates)
-    local words = {}
+    local words, first = {}, nil
     for index, one in ipairs(GENERATIONS) do
         if candidates[index] then
-            table.insert(words, one.releases)
+            first = first or one.first
+            if not candidates[index + 1] then
+                table.insert(words, one.last and (first == one.last and first or first .. " to " .. one.last) or first .. " and later")
+                first = nil
+            end
         end
     end
     return #words == 0 and "no release" or table.concat(words, "; ")
+end
+
+local function cleaned(text)
+    return (text:gsub("[%c\128-\255]", "?"))
 end
 
 -- Following a connection ----------------------------------------------------------------------------------------------------
@@ -373,7 +382,7 @@ local function generation_at(connection, sender, tvb, offset, here)
 end
 
 local function taken_request(connection, item, numbers, number, time)
-    local exchange = { command = numbers.command, request_in = number, asked = time, key = item.key }
+    local exchange = { command = numbers.command, request_in = number, asked = time, key = item.text }
     item.exchange = exchange
     if lm.prefs.generation == AUTO and item.text then
         local fits = fitting(numbers, item.text, item.generation.sizes.client)
@@ -524,8 +533,30 @@ local function passed_over(connection, sender, missing)
     end
 end
 
+-- What names a connection. Where a first pass makes no tree, as in tshark -2, there are no fields, so that the addresses must do.
+local function name_of_connection(pinfo)
+    local stream = tcp_stream()
+    if stream then
+        return stream.value
+    end
+    local source = tostring(pinfo.src) .. " " .. pinfo.src_port
+    local target = tostring(pinfo.dst) .. " " .. pinfo.dst_port
+    return source < target and source .. " " .. target or target .. " " .. source
+end
+
+-- The sequence number of the first byte of a call; where there are no fields, or TCP put the bytes together, the one that is due.
+local function sequence_of(side, tvb)
+    local seq, len = tcp_seq(), tcp_len()
+    if tvb:offset() == 0 then
+        return side.asked or side.next or 0
+    elseif seq == nil or len == nil then
+        return side.next or 0
+    end
+    return (seq.value + len.value - tvb:reported_len()) % 4294967296
+end
+
 local function first_pass(tvb, pinfo)
-    local stream = tcp_stream().value
+    local stream = name_of_connection(pinfo)
     local connection = connections[stream]
     if connection == nil then
         connection = { waiting = {}, sides = { client = new_side(), server = new_side() } }
@@ -533,13 +564,7 @@ local function first_pass(tvb, pinfo)
     end
     local sender = sender_of(connection, tvb, pinfo)
     local side = connection.sides[sender]
-    local start
-    if tvb:offset() == 0 then
-        start = side.asked or side.next
-    else
-        start = (tcp_seq().value + tcp_len().value - tvb:reported_len()) % 4294967296
-    end
-    start = start or 0
+    local start = sequence_of(side, tvb)
     local call = { sender = sender, items = {}, wants = 0 }
     local ahead = side.next and distance(side.next, start) or 0
     if ahead < 0 then
@@ -580,7 +605,11 @@ local function tell(tree, name, text)
     tree:add_proto_expert_info(experts[name], text)
 end
 
+-- Text as it is there; zero bytes, where it would end, are shown as \0.
 local function show_text(tree, field, range)
+    if range:raw():find("%z") then
+        return tree:add(field, range, (cleaned(range:raw():gsub("%z", "\\0"))))
+    end
     return tree:add_packet_field(field, range, ENC_UTF_8 + ENC_STRING)
 end
 
@@ -699,7 +728,7 @@ local function show_payload(tree, tvb, item)
 end
 
 local function short_key(text)
-    local shown = text:gsub("[%c\128-\255]", "?")
+    local shown = cleaned(text)
     return #shown > 64 and shown:sub(1, 61) .. "..." or shown
 end
 
@@ -798,7 +827,7 @@ function show.reply(tvb, pinfo, root, item)
     if command then
         generated(tree, fields.command, exchange.command)
         if exchange.key then
-            generated(tree, fields.key, exchange.key)
+            generated(tree, fields.key, is_utf8(exchange.key) and not exchange.key:find("%c") and exchange.key or cleaned(exchange.key:gsub("%z", "\\0")))
         end
         if command == "GET" or command == "EXIST" then
             local shown = generated(tree, fields.hit, success)
