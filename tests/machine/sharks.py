@@ -9,14 +9,12 @@ from reports.pcap import Event, segments, write_pcap
 
 LM = ROOT / "docs" / "spec" / "machine" / "lmcache_lm.lua"
 SEPARATOR, BETWEEN = "\x1e", "\x1f"
-FIELDS = (
-    "frame.number", "tcp.stream", "tcp.srcport", "_ws.expert.message",
-    *(f"lmcache.{name}" for name in (
-        "command", "reply.code", "length", "format", "dtype", "location", "shape.dimension", "shape", "key", "key.engine", "key.model",
-        "key.world_size", "key.worker_id", "key.chunk_hash", "key.dtype", "key.layer", "key.tag", "payload", "payload.piece",
-        "unread", "missing", "request_in", "reply_in", "payload_in", "time", "hit", "releases", "fits",
-    )),
-)  # fmt: skip
+OURS = """
+    command reply.code length format dtype location shape.dimension shape
+    key key.engine key.model key.world_size key.worker_id key.chunk_hash key.dtype key.layer key.tag
+    payload payload.piece unread missing request_in reply_in payload_in time hit releases fits
+"""
+FIELDS = ("frame.number", "tcp.stream", "tcp.srcport", "_ws.expert.message", *(f"lmcache.{name}" for name in OURS.split()))
 PORT = 65432
 
 

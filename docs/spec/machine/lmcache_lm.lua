@@ -375,15 +375,21 @@ local function split(text)
     end
 end
 
+-- Whether Python's int takes a text: a sign, digits with single underscores between them, white space around. It takes digits of
+-- every script, too, of which nothing is said here: a text with any sign outside of ASCII passes.
+local function is_number(text, digits)
+    if text:find("[\128-\255]") then
+        return true
+    end
+    local number = text:match("^%s*[-+]?(.-)%s*$")
+    return number:match("^" .. digits .. "[" .. digits .. "_]*$") ~= nil and not number:find("__", 1, true) and number:sub(-1) ~= "_"
+end
+
 local HASHES = {
     text = function() return true end,
-    decimal = function(text) return text:match("^%s*[-+]?[%d_]+%s*$") end,
-    hex = function(text) return text:match("^%s*[-+]?[%x_]+%s*$") or text:match("^%s*[-+]?0[xX][%x_]+%s*$") end,
+    decimal = function(text) return is_number(text, "%d") end,
+    hex = function(text) return is_number(text:gsub("^(%s*[-+]?)0[xX]_?", "%1", 1), "%x") end,
 }
-
-local function is_number(text)
-    return text:match("^%s*[-+]?[%d_]+%s*$") ~= nil
-end
 
 -- What each part of a key is by the grammar of a generation, and why its servers cannot read the key, or nil.
 local function read_key(text, grammar)
@@ -415,7 +421,7 @@ local function read_key(text, grammar)
                 end
             end
         elseif part.name == "world_size" or part.name == "worker_id" then
-            if not is_number(part.text) then
+            if not is_number(part.text, "%d") then
                 problem = problem or string.format("the %s is no number", part.name:gsub("_", " "))
             end
         elseif part.name == "chunk_hash" and not HASHES[grammar.hash](part.text) then
@@ -476,10 +482,11 @@ end
 -- Which release -----------------------------------------------------------------------------------------------------------
 
 -- Whether a request has the location: otherwise its key begins four bytes earlier, where there would be the last dimension.
--- A dimension with four bytes that are all letters would be over half a billion.
+-- A dimension that reads as text, without a zero byte, would be over half a billion.
 local function has_location(tvb, offset)
     local word = tvb(offset + 32, 4):raw()
-    return word:find("[%z\1-\31\255]") ~= nil
+    local _, letters = word:gsub("[\32-\126]", "")
+    return word:find("%z") ~= nil or letters < 2
 end
 
 -- Generations whose clients write such a request. Keys of layers are written long before servers take them.
@@ -880,7 +887,8 @@ local function show_key(tree, tvb, offset, item)
         tell(branch, "key", "The key is not UTF-8, and the server closes the connection (LM-REQ-003, LM-SRV-008)")
     elseif item.text:find("%z") then
         tell(branch, "key", "Zero bytes are part of the key: the field is padded with spaces (LM-REQ-003, LM-SRV-013)")
-    elseif problem then
+    end
+    if problem then
         tell(branch, "key", "Servers of " .. item.generation.releases .. " cannot read the key: " .. problem .. " (LM-SRV-008)")
     end
     if raw ~= item.text .. (" "):rep(KEY_SIZE - #item.text) then
