@@ -1,5 +1,6 @@
 """Capture files made of captured conversations, and what tshark with our dissector finds in them."""
 
+import itertools
 import subprocess
 from collections import defaultdict
 from dataclasses import dataclass
@@ -25,7 +26,7 @@ class Row:
     values: dict
 
     def __getitem__(self, name):
-        return self.values[name if "." in name or name.startswith("_") else f"lmcache.{name}"]
+        return self.values[name if name in self.values else f"lmcache.{name}"]
 
     @property
     def sender(self):
@@ -70,13 +71,17 @@ def events(said, name, start, cut=None):
         size = cut or one.pieces or max(len(one.data), 1)
         for place in range(0, max(len(one.data), 1), size):
             at = start + index / 1000 + place / 1_000_000_000
-            yield Event(at, (name, one.connection), one.sender, one.do, one.data[place : place + size])
+            yield Event(at, (name, one.connection, cut), one.sender, one.do, one.data[place : place + size])
 
 
-def capture(path, conversations, *, cut=None, changed=None, **given):
-    """Write conversations, by name, to a file; returns the connections in the order of their streams."""
-    told_events = [event for start, (name, said) in enumerate(conversations.items()) for event in events(said, name, start, cut)]
+def capture(path, conversations, *, cuts=(None,), changed=None, **given):
+    """Write conversations, by name, to a file, each in every cut; returns name, connection and cut of each stream."""
+    told_events = [
+        event
+        for start, ((name, said), cut) in enumerate(itertools.product(conversations.items(), cuts))
+        for event in events(said, name, start, cut)
+    ]
     packets = list(segments(told_events))
     with path.open("wb") as file:
-        write_pcap(file, changed(packets) if changed else packets, port=PORT, **given)
+        write_pcap(file, changed(packets) if changed else packets, **{"port": PORT, **given})
     return list(dict.fromkeys(event.connection for event in told_events))

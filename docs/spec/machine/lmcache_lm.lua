@@ -620,9 +620,11 @@ end
 local function taken_request(connection, item, numbers, number, time)
     local exchange = { command = numbers.command, request_in = number, asked = time, key = item.text }
     item.exchange = exchange
+    if lm.prefs.generation == AUTO and numbers.shape3 then
+        connection.size = connection.size or item.generation.sizes.client
+    end
     if lm.prefs.generation == AUTO and item.text then
         local fits = fitting(numbers, item.text, item.generation.sizes.client)
-        connection.size = connection.size or item.generation.sizes.client
         local together = both(connection.candidates or fits, fits)
         if next(together) ~= nil then
             connection.candidates = together
