@@ -5,6 +5,8 @@ from __future__ import annotations
 import base64
 import functools
 import hashlib
+import json
+import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -13,6 +15,7 @@ from typing import Any, Final
 
 from jinja2 import Environment
 from markupsafe import Markup
+from markupsafe import escape as escape_html
 
 from reports.documents import templates
 from reports.escape import escape_lines
@@ -33,7 +36,7 @@ from reports.words import count
 
 SHOWN: Final = 40
 """Causes that stand in the page itself; the rest is made from the data by the script."""
-ROOM: Final = 1_700_000
+ROOM: Final = 1_900_000
 """Bytes of explanations, in the page and in the data together."""
 NAMES_ROOM: Final = 500_000
 """Bytes of the lines that name causes beyond those in the page."""
@@ -44,6 +47,9 @@ MISSED: Final = 12
 """Requirements of a level that are named."""
 TEXT: Final = 300
 
+_LEAST: Final = {True: 8000, False: 1500}
+"""Bytes below which an explanation, full or not, is not even tried."""
+_CODE: Final = re.compile(r"``?([^`]+)``?")
 _POLICY: Final = (
     "default-src 'none'; style-src 'unsafe-inline'; img-src data:; script-src 'sha256-{}'; base-uri 'none'; form-action 'none'"
 )
@@ -82,7 +88,7 @@ class _Room:
 
     def takes(self, text: str) -> bool:
         """Whether a text fits; then its bytes are taken."""
-        size = len(text.encode())
+        size = len(json.dumps(text)) + 6 * text.count("<")
         if size > self.left:
             return False
         self.left -= size
@@ -99,6 +105,8 @@ class _Explanations:
     def of(self, case: CaseRecord) -> str:
         """All that is known of a case, less of it where room is scarce, or nothing."""
         for full in (True, False):
+            if self.room.left < _LEAST[full]:
+                continue
             text = _templates().get_template("told.html.j2").render(told=told(case, self.side, full=full))
             if self.room.takes(text):
                 return text
@@ -108,7 +116,7 @@ class _Explanations:
 def html(results: Results, requirements: Mapping[str, RequirementText] | None = None) -> str:
     """One HTML file. ``requirements`` are the words of those that cases cite; without them failures quote their own."""
     script = _script()
-    view = run_view(results, explained=0)
+    view = run_view(results, explained=0, room=TEXT)
     groups = [group for group in failure_groups(results.cases) if group.first.verdict is not Verdict.UNEXPECTED_PASS]
     explanations = _Explanations(results.header.side)
     causes = [_cause(number, group, results) for number, group in enumerate(groups[:SHOWN])]
@@ -211,8 +219,13 @@ def visible(text: str) -> str:
     return "\n".join(escape_lines(text))
 
 
+def prose(text: str) -> Markup:
+    """Words of a specification, in which grave accents stand around code."""
+    return Markup(_CODE.sub(r"<code>\1</code>", str(escape_html(visible(text)))))  # noqa: S704  # escaped before
+
+
 @functools.cache
 def _templates() -> Environment:
     made = templates("reports.run", html=True)
-    made.filters.update(visible=visible)
+    made.filters.update(visible=visible, prose=prose)
     return made

@@ -8,6 +8,7 @@ from typing import Final
 from reports.conversation import Conversation, ConversationEvent
 from reports.record import CaseRecord
 from reports.side import Side
+from reports.verdict import Verdict
 from reports.words import count
 
 SHOWN: Final = 36
@@ -61,6 +62,8 @@ def why_none(case: CaseRecord, side: Side) -> str:
     """Why a case has no conversation."""
     if side in {"plugin", "connector"}:
         return f"The case calls the {side} as a class; nothing that the harness sees crosses a wire."
+    if case.verdict is Verdict.KNOWN_FAILURE:
+        return "A known failure keeps none. The command below, which has no list of known failures, shows it."
     if case.not_run:
         return f"The {side} was not asked any more."
     if case.target == "fixtures":

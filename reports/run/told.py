@@ -130,8 +130,8 @@ def told(case: CaseRecord, side: Side, *, full: bool = True) -> Told:
 
 
 def _field(field: FieldDifference) -> FieldRow:
-    sides = ("-" if side is None else clip(side, TEXT) for side in (field.expected, field.got))
-    return FieldRow(f"0x{field.offset:02x}", field.size, clip(field.name, TEXT), *sides, clip(field.note, TEXT))
+    expected, got = ("-" if side is None else clip(side, TEXT) for side in (field.expected, field.got))
+    return FieldRow(f"0x{field.offset:02x}", field.size, clip(field.name, TEXT), expected, got, clip(field.note, TEXT))
 
 
 def _values(diagnosis: Diagnosis) -> Iterator[ValueRow]:
