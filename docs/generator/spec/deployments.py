@@ -13,7 +13,11 @@ from wire.deployments import IMPORTS_NONE_HASH_EARLY, LOOKUPS, SAVE_ONLY_FIRST_R
 
 _RETURNS: Final = {"int": "integers", "bytes": "digests"}
 _ENVIRONMENT: Final = "LMCACHE_"
-_SETTINGS: Final = {"chunk_size": "chunk_size", "save_unfull_chunk": "save_unfull_chunk", "algorithm": "pre_caching_hash_algorithm"}
+_SETTINGS: Final = {
+    "chunk_size": "chunk_size",
+    "save_unfull_chunk": "save_unfull_chunk",
+    "algorithm": "pre_caching_hash_algorithm",
+}
 """Member of the captured defaults to the name of the setting."""
 
 
@@ -65,7 +69,9 @@ def _tried(lookup: Lookup) -> Iterator[tuple[str, str]]:
 def none_hash() -> str:
     """What the chain starts from."""
     early = [str(span) for span, value in IMPORTS_NONE_HASH_EARLY.rows() if value]
-    first, text = next((span.first, held.unset_seed) for span in vllm_ranges() if (held := vllm_hashes(span.first)) and held.unset_seed)
+    first, text = next(
+        (span.first, held.unset_seed) for span in vllm_ranges() if (held := vllm_hashes(span.first)) and held.unset_seed
+    )
     rows = [
         (f"cannot be imported, or lmcache is {listed(early, 'or')}", "any", "the integer 0"),
         ("can be imported", "set", "H of its *text*"),
@@ -92,11 +98,14 @@ def _defaults() -> Iterator[tuple[str, ...]]:
             if value != "sha256_hex":
                 yield name, variable, spans([release for release, _ in group]), code(_shown(value))
     name, variable = code("save_only_first_rank"), code(f"{_ENVIRONMENT}EXTRA_CONFIG")
-    yield name, f"a member of {variable}", *next(
-        (spanned(span), "`true`, with multi-head latent attention") for span, first in SAVE_ONLY_FIRST_RANK.rows() if first
+    yield (
+        name,
+        f"a member of {variable}",
+        *next(
+            (spanned(span), "`true`, with multi-head latent attention") for span, first in SAVE_ONLY_FIRST_RANK.rows() if first
+        ),
     )
 
 
 def _shown(value: Any) -> str:
     return str(value).lower() if isinstance(value, bool) else str(value)
-

@@ -1,4 +1,4 @@
-"""Chunk hashes: what is hashed in which release, the functions that a setting may name, and the token hashes of the other wire."""
+"""Chunk hashes: what is hashed in which release, the functions that a setting may name, and token hashes."""
 
 from __future__ import annotations
 
@@ -35,7 +35,14 @@ _SERIALISED: Final[Mapping[str, tuple[str, str, str]]] = {
 
 def chains() -> str:
     """What is hashed, what the first chunk is chained to, and what becomes of a digest."""
-    head = ("releases", "what is hashed", "in CBOR", "the first `previous`", "a digest goes on as", "a last chunk that is not full")
+    head = (
+        "releases",
+        "what is hashed",
+        "in CBOR",
+        "the first `previous`",
+        "a digest goes on as",
+        "a last chunk that is not full",
+    )
     return table(head, _chains())
 
 
@@ -47,7 +54,11 @@ def _chains() -> Iterator[tuple[str, ...]]:
             _HASHED[chain.third],
             "-" if text else CBOR_OF_THIRD[chain.third],
             "the empty text" if text else "NONE_HASH",
-            "its hexadecimal digits" if text else "the integer of its first 8 bytes, big-endian" if chain.folds else "all of its bytes",
+            "its hexadecimal digits"
+            if text
+            else "the integer of its first 8 bytes, big-endian"
+            if chain.folds
+            else "all of its bytes",
             "is hashed" if chain.saves_unfull_chunk else "is left out",
         )
 
@@ -55,7 +66,15 @@ def _chains() -> Iterator[tuple[str, ...]]:
 def functions() -> str:
     """The hash functions by the names that the setting takes."""
     known = {BUILTIN, *DIGESTS}
-    rows = [(code(TEXT_ALGORITHM), "up to 0.3.2, without a setting", "text and uint32 words, see above", "sha256", "64 hexadecimal digits")]
+    rows = [
+        (
+            code(TEXT_ALGORITHM),
+            "up to 0.3.2, without a setting",
+            "text and uint32 words, see above",
+            "sha256",
+            "64 hexadecimal digits",
+        )
+    ]
     firsts = _first_named()
     for name, about in _SERIALISED.items():
         if name not in known:

@@ -27,7 +27,15 @@ _READ: Final[Mapping[HashStyle, str]] = {
 
 def grammar() -> str:
     """The parts of a key string, and what a release makes of its hash and its tags."""
-    head = ("releases", "parts", "tags", "a hash that is a number is written", "a digest", "the hash is read", "a server takes layers")
+    head = (
+        "releases",
+        "parts",
+        "tags",
+        "a hash that is a number is written",
+        "a digest",
+        "the hash is read",
+        "a server takes layers",
+    )
     return table(head, _grammar())
 
 

@@ -1,4 +1,6 @@
-"""Marks in a page between which a program writes::
+"""Marks in a page between which a program writes.
+
+Such as::
 
     <!-- generated: lm-request-header -->
 

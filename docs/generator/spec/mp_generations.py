@@ -40,9 +40,7 @@ def _generations() -> Iterator[tuple[str, ...]]:
     changes = [(names[0], ("all of them", "", "", "", "", ""))]
     changes += [(after, _changes(held[before], held[after])) for before, after in pairwise(names)]
     begins = [name for name, change in changes if any(change)]
-    for (name, change), releases in zip(
-        [pair for pair in changes if any(pair[1])], _until_next(begins, names), strict=True
-    ):
+    for (name, change), releases in zip([pair for pair in changes if any(pair[1])], _until_next(begins, names), strict=True):
         yield spans(releases), str(len(held[name].operations)), *(part or "-" for part in change)
 
 

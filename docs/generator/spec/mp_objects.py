@@ -49,8 +49,7 @@ def ranges() -> str:
         ("`start`", "not looked at: a lookup begins at the first token", "begins there"),
         (
             "`end` before the last token",
-            f"{spanned(deaf, first=FIRST)}: not looked at, all whole chunks of the tokens are looked up and locked; "
-            f"{heeds}: ends there",
+            f"{spanned(deaf, first=FIRST)}: not looked at, all whole chunks of the tokens are locked; {heeds}: ends there",
             "ends there",
         ),
         ("`end` inside a chunk", "the chunk is left out", "no answer"),

@@ -64,8 +64,11 @@ def _number(held: OperationTable, name: str) -> str:
 
 def names() -> str:
     """Rules about what else a release takes or calls so."""
-    rows = [(f"the name in lower case is taken in place of the number ({spanned(span, first=FIRST)})", "every operation")
-            for span, taken in TEXT_ACCEPTED.rows() if taken]  # fmt: skip
+    rows = [
+        (f"the name in lower case is taken in place of the number ({spanned(span, first=FIRST)})", "every operation")
+        for span, taken in TEXT_ACCEPTED.rows()
+        if taken
+    ]
     for span, retired in RETIRED.rows():
         rows += [(f"the number is kept and means nothing ({spanned(span, first=FIRST)})", code(name)) for name in retired]
     rows += [("has many replies to one request", code(name)) for name in STREAMING]

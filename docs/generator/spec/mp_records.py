@@ -82,8 +82,11 @@ def key_record() -> str:
 
 def enumerations() -> str:
     """Texts of each enumeration, and maps without members of their own."""
-    rows = [(code(name), spanned(span, first=FIRST), ", ".join(map(code, values)))
-            for name, held in ENUMERATIONS.items() for span, values in held.rows()]  # fmt: skip
+    rows = [
+        (code(name), spanned(span, first=FIRST), ", ".join(map(code, values)))
+        for name, held in ENUMERATIONS.items()
+        for span, values in held.rows()
+    ]
     rows += [(code(name), "where it is a payload", "a map in which every member may be missing") for name in MAPS]
     return table(("type", "releases", "values"), rows)
 
