@@ -10,6 +10,7 @@ from docs.generator.table import table
 from wire.lm.enums import CODES, COMMANDS, DTYPE_ALIASES, DTYPES, FORMATS, ITEM_SIZES, LOCATIONS
 from wire.lm.profile import HEADER_LAYOUTS, HIGHEST_FORMATS, SHORT_SHAPES, STRICT_ENUMS
 from wire.lm.shapes import RANK
+from wire.release import Release
 
 _NONE: Final = "none"
 
@@ -26,7 +27,7 @@ def codes() -> str:
 
 def formats() -> str:
     """Memory formats with the release that brought each."""
-    begin = {}
+    begin: dict[int, Release] = {}
     for span, highest in HIGHEST_FORMATS.rows():
         for number in FORMATS.values():
             if number <= highest:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from itertools import groupby, pairwise
+from typing import Final
 
 from docs.generator.spec.mp_operations import tables
 from docs.generator.spec.mp_records import releases_of
@@ -26,6 +27,12 @@ _RULES: tuple[tuple[RangeTable[bool], str], ...] = (
     (TEXT_ACCEPTED, "numbers are frozen, names are taken as well"),
     (DATA_ONLY, "KV tensors cross as maps, no longer as pickles"),
 )
+
+_RENAMED_RECORDS: Final = {
+    "IPCCacheEngineKey": "IPCCacheServerKey",
+    "RegisterNonGpuContextPayload": "RegisterEngineDrivenContextPayload",
+    "RegisterNonGpuContextResponse": "RegisterEngineDrivenContextResponse",
+}
 
 
 def generations() -> str:
@@ -62,7 +69,7 @@ def _changes(old: OperationTable, new: OperationTable) -> tuple[str, str, str, s
     changed = [
         code(other.name)
         for one, other in shared
-        if (_without_key(one.payloads), one.result) != (_without_key(other.payloads), other.result)
+        if _unnamed([*one.payloads, one.result]) != _unnamed([*other.payloads, other.result])
     ]
     return (
         ", ".join(added),
@@ -74,14 +81,12 @@ def _changes(old: OperationTable, new: OperationTable) -> tuple[str, str, str, s
     )
 
 
-def _without_key(payloads: Sequence[object]) -> list[str]:
-    """Payloads with one name for the key record, whose other name is no change on the wire."""
-    return [
-        str(each)
-        .replace("IPCCacheEngineKey", "IPCCacheServerKey")
-        .replace("RegisterNonGpuContextPayload", "RegisterEngineDrivenContextPayload")
-        for each in payloads
-    ]
+def _unnamed(types: Sequence[object]) -> list[str]:
+    """Types with one name for records that were renamed, which is no change on the wire."""
+    found = [str(each) for each in types]
+    for old, new in _RENAMED_RECORDS.items():
+        found = [each.replace(old, new) for each in found]
+    return found
 
 
 def _records(old: Release, new: Release) -> Iterator[str]:

@@ -22,7 +22,7 @@ from wire.mp.operations import (
     OperationTable,
     operation_table,
 )
-from wire.release import KNOWN_RELEASES, Release
+from wire.release import KNOWN_RELEASES, Release, ReleaseRange
 
 FIRST: Final = FIRST_RELEASE.text
 _RELEASES: Final = [text for text in KNOWN_RELEASES if Release.parse(text) >= FIRST_RELEASE]
@@ -51,7 +51,7 @@ def numbers() -> str:
     return table(("operation", *(head for head, _ in columns)), rows)
 
 
-def _numbered() -> Iterator[tuple[object, Release]]:
+def _numbered() -> Iterator[tuple[ReleaseRange, Release]]:
     return joint(ORDERS, TEXT_OPERATIONS, RETIRED, first=FIRST)
 
 
