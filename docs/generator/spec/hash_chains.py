@@ -99,14 +99,14 @@ def token_hash() -> str:
     """The token hashes of the multiprocess server."""
     first = next(span.first for span, tokens in TOKEN_MODE.rows() if tokens)
     rows = [
-        ("releases", f"{first} and later"),
-        ("function", "blake3, 32 bytes"),
+        ("the releases", f"{first} and later"),
+        ("the function", "blake3, 32 bytes"),
         ("what is hashed", "the previous hash, 32 bytes, then each token of the chunk as big-endian uint32"),
         ("the first `previous`", code(NONE_TOKEN_HASH.hex())),
         ("which is", "blake3 of eight zero bytes and one zero uint32"),
         ("a last chunk that is not full", "has no hash"),
     ]
-    return table(("", ""), rows)
+    return table(("of a token hash", "is"), rows)
 
 
 def tuple_hash_steps() -> str:

@@ -112,4 +112,4 @@ def pool() -> str:
         ("a lock of a reader that nobody gives back ends after", f"{held.READ_SECONDS:.0f} s"),
         ("a place that was prepared and not committed is given up after", f"{held.WRITE_SECONDS:.0f} s"),
     ]
-    return table(("", ""), rows)
+    return table(("of memory and locks", "is"), rows)
