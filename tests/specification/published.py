@@ -30,7 +30,7 @@ def said(token):
 
 @functools.cache
 def tables(page, heading):
-    """The tables between a heading and the next one, each as a list of rows, each row as a dictionary by the head of its column."""
+    """The tables between a heading and the next one: lists of rows, each a dictionary by the heads of columns."""
     found, inside, rows, row = [], False, [], []
     tokens = blocks(page)
     for index, token in enumerate(tokens):
