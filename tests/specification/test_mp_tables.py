@@ -135,7 +135,9 @@ def is_a(release, kind, value):
         return isinstance(value, dict) and all(is_a(release, key, k) and is_a(release, member, v) for k, v in value.items())
     if kind in records(release):
         members = records(release)[kind]
-        return list(value) == [name for name, _, _ in members] and all(is_a(release, type_, value[name]) for name, type_, _ in members)
+        return list(value) == [name for name, _, _ in members] and all(
+            is_a(release, type_, value[name]) for name, type_, _ in members
+        )
     if kind == "LayoutHints":
         return isinstance(value, dict)
     return value in enumeration(kind, release)
@@ -204,7 +206,9 @@ def test_the_published_hash_is_that_of_every_object():
                 words = b"".join(token.to_bytes(4, "big") for token in tokens[begin : begin + size])
                 previous = blake3(previous + words).digest()
                 hashes.append(previous.hex())
-            assert {each["chunk_hash"]["hex"] for each in vector["ok"]["keys"]} <= set(hashes) or key["end"] > len(tokens), vector["id"]
+            assert {each["chunk_hash"]["hex"] for each in vector["ok"]["keys"]} <= set(hashes) or key["end"] > len(tokens), (
+                vector["id"]
+            )
             hashed += len(vector["ok"]["keys"])
     assert hashed > 100
 

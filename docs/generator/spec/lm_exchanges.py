@@ -37,7 +37,13 @@ class _Stream:
 def exchanges() -> str:
     """One row for each command."""
     found = _counted()
-    head = ("request", "payload after the request", "reply", "payload after the reply", "seen so, in conversations of all releases")
+    head = (
+        "request",
+        "payload after the request",
+        "reply",
+        "payload after the reply",
+        "seen so, in conversations of all releases",
+    )
     return table(head, _rows(found))
 
 

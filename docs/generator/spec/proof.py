@@ -17,7 +17,9 @@ _LEVELS: Final = ("MUST", "SHOULD", "MAY")
 
 def counts() -> str:
     """Captured releases, answers and conversations of each wire."""
-    return table(("captured of", "releases", "which", "answers of the real code", "conversations with the real server"), _counts())
+    return table(
+        ("captured of", "releases", "which", "answers of the real code", "conversations with the real server"), _counts()
+    )
 
 
 def _counts() -> Iterator[tuple[str, ...]]:
