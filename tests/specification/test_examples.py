@@ -100,8 +100,9 @@ def test_each_explained_value_stands_beside_its_own_bytes():
     text = (PAGES / "mp-examples.md").read_text(encoding="utf-8")
     compared = 0
     for line in text[text.index("## A lookup") : text.index("## A stream")].splitlines():
-        row = re.match(r"^[0-9a-f]{4}  ((?:[0-9a-f]{2} )*[0-9a-f]{2}) {2,}(?:\".*\"|(\S.*))?$", line)
-        if row and row[2] and re.fullmatch(r'\d+|nil|true|false|"[^"]*"', row[2]):
+        row = re.match(r"^[0-9a-f]{4}  ((?:[0-9a-f]{2} )*[0-9a-f]{2}) {2,}(\S.*)$", line)
+        whole = row and len(bytes.fromhex(row[1])) < 12
+        if whole and re.fullmatch(r'\d+|nil|true|false|"[^"]*"', row[2]):
             value = msgspec.msgpack.decode(bytes.fromhex(row[1]))
             assert json.dumps(value) == row[2].replace("nil", "null"), line
             compared += 1

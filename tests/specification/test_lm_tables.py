@@ -16,8 +16,8 @@ FIELDS = {"command": "Commands", "code": "Codes of a reply", "format": "Formats"
 def layout(release, heading):
     """Field to its place and size, as the table of a header has it for a release, and the size of the whole."""
     rows = tables("lm.md", heading)[0]
-    places = {row["field"]: (column_of(row, release, "offset, "), row["size"], row["type"]) for row in rows if row["field"]}
-    total = next(column_of(row, release, "offset, ") for row in rows if not row["field"])
+    places = {row["field"]: (column_of(row, release, "offset, "), row["size"], row["type"]) for row in rows if row["type"]}
+    total = next(column_of(row, release, "offset, ") for row in rows if row["field"] == "in all")
     return {name: (int(at), int(size), kind) for name, (at, size, kind) in places.items() if at != "-"}, int(total)
 
 
@@ -127,9 +127,9 @@ def metadata_places(groups):
     found = []
     for row in tables("lm.md", "RemoteMetadata")[0]:
         place = row["offset, group g from 0"]
-        if row["field"] and "g" not in place:
+        if row["type"] and "g" not in place:
             found.append((row["field"], int(place)))
-        elif row["field"]:
+        elif row["type"]:
             first, step = map(int, re.fullmatch(r"(\d+) \+ (\d+) g", place).groups())
             found += [(f"{row['field']} {group}", first + step * group) for group in range(groups)]
     return found

@@ -43,7 +43,7 @@ def signatures(release):
 
 
 def types(cell):
-    """The types in a cell such as ``key IPCCacheServerKey, ranges [(int, int)]``: the last word outside of brackets of each part."""
+    """The types in a cell such as ``key IPCCacheServerKey, ranges [(int, int)]``: the last word of each part."""
     found, word, depth = [], "", 0
     for sign in "" if cell == "none" else f"{cell},":
         depth += (sign in "[({") - (sign in "])}")

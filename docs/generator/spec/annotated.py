@@ -19,7 +19,8 @@ from typing import Final
 
 from reports.escape import escape
 
-ROW: Final = 16
+ROW: Final = 12
+"""Bytes of a line: most names of fields fit into one, and a line fits into a page."""
 _LONGEST_RUN: Final = 24
 """A longer run of one byte is written as such."""
 _LINE: Final = re.compile(r"^(?P<offset>[0-9a-f]{4,}) {2,}(?P<bytes>(?:[0-9a-f]{2} )*[0-9a-f]{2}|[0-9a-f]{2} x \d+)(?=  |$)")
@@ -33,7 +34,7 @@ class Part:
     name: str
     value: str = ""
     depth: int = 0
-    """How deep it is nested; its name is moved to the right."""
+    """How deep it is nested; what stands beside it is moved to the right."""
 
 
 def annotated(parts: Iterable[Part]) -> str:
@@ -57,15 +58,16 @@ def fenced(lines: Sequence[str]) -> str:
 
 
 def lines_of(rows: Sequence[tuple[str, str, str, str]]) -> list[str]:
-    """Rows in aligned columns."""
-    widths = [max(len(row[column]) for row in rows) for column in range(3)]
-    return ["  ".join([*(cell.ljust(width) for cell, width in zip(row, widths, strict=False)), row[3]]).rstrip() for row in rows]
+    """Rows in aligned columns; a column in which nothing stands is left out."""
+    widths = [max(len(row[column]) for row in rows) for column in range(4)]
+    return ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True) if width).rstrip() for row in rows]
 
 
 def _rows(parts: Iterable[Part]) -> Iterator[tuple[str, str, str, str]]:
     offset = 0
     for part in parts:
-        name, value = " " * 2 * part.depth + part.name, escape(part.value)
+        indent = " " * 2 * part.depth
+        name, value = part.name and indent + part.name, (indent if not part.name else "") + escape(part.value)
         for piece in _pieces(part.data):
             yield f"{offset:04x}", _hexadecimal(piece), name, value
             offset += len(piece)

@@ -29,6 +29,7 @@ _HOLDS: Final = {
     "key": "the key string in UTF-8, then spaces to the end",
 }
 _ABSENT: Final = "-"
+_TOTAL: Final = "**in all**"
 
 
 def request_header() -> str:
@@ -43,32 +44,31 @@ def reply_header() -> str:
 
 def _header(fields: Callable[[HeaderLayout], tuple[str, ...]], size: Callable[[HeaderLayout], int], *, key: bool) -> str:
     layouts = [(span, fields(layout), size(layout)) for span, layout in HEADER_LAYOUTS.rows()]
-    head = [*(f"offset, {spanned(span)}" for span, _, _ in layouts), "size", "type", "field", "holds"]
+    head = ["field", *(f"offset, {spanned(span)}" for span, _, _ in layouts), "size", "type", "holds"]
     names = max((names for _, names, _ in layouts), key=len)
-    rows = [
-        [*(str(WORD_SIZE * held.index(name)) if name in held else _ABSENT for _, held, _ in layouts), *_about(name)]
-        for name in names
-    ]
+    rows = []
+    for name in names:
+        places = [str(WORD_SIZE * held.index(name)) if name in held else _ABSENT for _, held, _ in layouts]
+        rows.append([code(name), *places, str(WORD_SIZE), WORD, _HOLDS[name]])
     if key:
         starts = [str(WORD_SIZE * len(held)) for _, held, _ in layouts]
-        rows.append([*starts, str(KEY_FIELD_SIZE), KEY_TYPE, code("key"), _HOLDS["key"]])
-    rows.append([*(f"**{total}**" for _, _, total in layouts), "", "", "", "bytes in all"])
+        rows.append([code("key"), *starts, str(KEY_FIELD_SIZE), KEY_TYPE, _HOLDS["key"]])
+    rows.append([_TOTAL, *(f"**{total}**" for _, _, total in layouts), "", "", "bytes in all"])
     return table(head, rows)
-
-
-def _about(name: str, holds: str | None = None) -> tuple[str, str, str, str]:
-    return str(WORD_SIZE), WORD, code(name), holds or _HOLDS[name]
 
 
 def metadata() -> str:
     """RemoteMetadata: the two words in front and the five of each group."""
-    group = WORD_SIZE * 5
-    first = WORD_SIZE * 2
-    rows = [("0", *_about("length", "bytes of the value behind it")), (str(WORD_SIZE), *_about("format"))]
+    size, first, group = str(WORD_SIZE), WORD_SIZE * 2, WORD_SIZE * 5
+    rows = [
+        (code("length"), "0", size, WORD, "bytes of the value behind it"),
+        (code("format"), size, size, WORD, _HOLDS["format"]),
+    ]
     for index, name in enumerate(("dtype", "shape0", "shape1", "shape2", "shape3")):
-        rows.append((f"{first + WORD_SIZE * index} + {group} g", *_about(name)))
-    rows.append((f"**{metadata_size(0)} + {metadata_size(1) - metadata_size(0)} n**", "", "", "", "bytes in all, for n groups"))
-    return table(("offset, group g from 0", "size", "type", "field", "holds"), rows)
+        rows.append((code(name), f"{first + WORD_SIZE * index} + {group} g", size, WORD, _HOLDS[name]))
+    total = f"**{metadata_size(0)} + {metadata_size(1) - metadata_size(0)} n**"
+    rows.append((_TOTAL, total, "", "", "bytes in all, for n groups"))
+    return table(("field", "offset, group g from 0", "size", "type", "holds"), rows)
 
 
 def metadata_groups() -> str:

@@ -69,30 +69,30 @@ def end_of(data: bytes, place: int) -> int:
     return place + head.count
 
 
-def parts(data: bytes, name: str = "", depth: int = 0) -> list[Part]:
-    """The parts of a whole value."""
-    return list(_parts(data, 0, name, depth))
+def parts(data: bytes) -> list[Part]:
+    """The parts of a whole value; the value of a member stands below its name, further to the right."""
+    return list(_parts(data, 0, 0))
 
 
-def _parts(data: bytes, place: int, name: str, depth: int) -> Iterator[Part]:
+def _parts(data: bytes, place: int, depth: int) -> Iterator[Part]:
     head, end = head_of(data, place), end_of(data, place)
     own = data[place : place + head.size]
     if head.kind == "map":
-        yield Part(own, name, f"map of {head.count}", depth)
+        yield Part(own, "", f"map of {head.count}", depth)
         inner = place + head.size
         for _ in range(head.count):
             after = end_of(data, inner)
-            yield Part(data[inner:after], _value(data[inner:after]), "", depth + 1)
-            yield from _parts(data, after, "", depth + 1)
+            yield Part(data[inner:after], "", _value(data[inner:after]), depth + 1)
+            yield from _parts(data, after, depth + 2)
             inner = end_of(data, after)
     elif head.kind == "array":
-        yield Part(own, name, f"array of {head.count}", depth)
+        yield Part(own, "", f"array of {head.count}", depth)
         yield from _elements(data, place + head.size, head.count, depth)
     elif head.kind == "extension":
-        yield Part(own, name, f"extension type {own[-1]}, {head.count} bytes", depth)
+        yield Part(own, "", f"extension type {own[-1]}, {head.count} bytes", depth)
         yield Part(data[place + head.size : end], "", "the KV tensor, see below", depth)
     else:
-        yield Part(data[place:end], name, _value(data[place:end]), depth)
+        yield Part(data[place:end], "", _value(data[place:end]), depth)
 
 
 def _elements(data: bytes, place: int, count: int, depth: int) -> Iterator[Part]:
@@ -107,7 +107,7 @@ def _elements(data: bytes, place: int, count: int, depth: int) -> Iterator[Part]
         yield Part(data[place:inner], "", _listed(values), depth + 1)
         return
     for begin, _ in _places(data, place, count):
-        yield from _parts(data, begin, "", depth + 1)
+        yield from _parts(data, begin, depth + 1)
 
 
 def _places(data: bytes, place: int, count: int) -> Iterator[tuple[int, int]]:
