@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Final
 
-from docs.generator import command_line, plugin_faults, requirements, result_schema
+from docs.generator import command_line, drawings, plugin_faults, requirements, result_schema
+from docs.generator.machine import kaitai, wireshark
 from docs.generator.spec.pages import PAGES as SPECIFICATION
 
 PAGES: Final[Mapping[str, Callable[[], str]]] = {
@@ -14,5 +15,8 @@ PAGES: Final[Mapping[str, Callable[[], str]]] = {
     "docs/reference/requirements.md": requirements.page,
     "docs/reference/plugin-faults.md": plugin_faults.page,
     **SPECIFICATION,
+    **drawings.files(),
+    **kaitai.pages(),
+    wireshark.LM: wireshark.lm_dissector,
 }
 """Path in the repository to what makes it."""
