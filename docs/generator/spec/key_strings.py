@@ -48,7 +48,7 @@ def _grammar() -> Iterator[tuple[str, ...]]:
             _WRITTEN[held.hash_style],
             "all of its digits" if held.digests else "cannot be written",
             _READ[held.hash_style],
-            "yes" if held.server_layers else "no: it ends the connection",
+            "yes" if held.server_layers else "no",
         )
 
 
