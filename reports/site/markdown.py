@@ -67,9 +67,11 @@ def rendered(document: Document, page: str, sources: Sources) -> str:
         elif token.type in {"th_open", "td_open"} and "style" in token.attrs:
             token.attrSet("class", str(token.attrs.pop("style")).replace("text-align:", "to-"))
     text = _READER.renderer.render(tokens, _READER.options, {})
-    return text.replace("<table>", '<div class="wide" tabindex="0"><table>').replace(
-        "</table>", "</table></div>"
-    ).replace("<pre>", '<pre tabindex="0">')
+    return (
+        text.replace("<table>", '<div class="wide" tabindex="0"><table>')
+        .replace("</table>", "</table></div>")
+        .replace("<pre>", '<pre tabindex="0">')
+    )
 
 
 def sections(document: Document) -> Iterator[Section]:
@@ -99,7 +101,7 @@ def sections(document: Document) -> Iterator[Section]:
 
 
 def labels(document: Document) -> Iterator[str]:
-    """The numbers of findings that a document gives: F1 for ``## F1: ...``, or for a paragraph that begins with ``**F1. ...**``."""
+    """The numbers of findings that a document gives: F1 for ``## F1: ...``, or for a paragraph beginning ``**F1. ...**``."""
     tokens = _READER.parse(document.text)
     for index, token in enumerate(tokens):
         if token.type == "heading_open":
@@ -244,4 +246,3 @@ def title_of(text: str, otherwise: str) -> str:
     """The first heading of a page of Markdown."""
     tokens = _READER.parse(text)
     return next((_plain(tokens[place + 1]) for place, token in enumerate(tokens) if token.type == "heading_open"), otherwise)
-
