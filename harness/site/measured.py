@@ -58,7 +58,9 @@ def _part(result: CompatResult, releases: Sequence[Release], path: Path) -> Comp
     names = [str(release) for release in sorted(releases)]
     missing = [name for name in names if name not in result.clients or name not in result.servers]
     if missing:
-        raise UsageError(f"{path}: it says nothing of lmcache {missing[0]}; narrow --releases, or measure it with 'lmconform compat'")
+        raise UsageError(
+            f"{path}: it says nothing of lmcache {missing[0]}; narrow --releases, or measure it with 'lmconform compat'"
+        )
     return replace(
         result,
         clients=tuple(names),

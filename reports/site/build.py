@@ -24,7 +24,10 @@ def build(content: Content) -> dict[str, bytes]:
     places = Places(content.requirements, content.cases, label_places(content.findings))
     renderer = Renderer(places, content.tool_version)
     pages = {
-        **{document.source: f"spec/{document.name if document.name != 'index' else 'reading'}.html" for document in content.specification},
+        **{
+            document.source: f"spec/{document.name if document.name != 'index' else 'reading'}.html"
+            for document in content.specification
+        },
         **{document.source: finding_page(document.name) for document in content.findings},
     }
     sources = Sources(pages, places)

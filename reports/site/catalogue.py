@@ -55,7 +55,7 @@ def pages(content: Content, renderer: Renderer, judged: Sequence[Judged]) -> Ite
                 for one in content.requirements.values()
             ],
             documents=list(dict.fromkeys(one.document for one in content.requirements.values())),
-            legend=[(letter, TONES[letter], words) for letter, words in MEANINGS],
+            legend=[(letter, TONES[letter], words) for letter, words in MEANINGS if content.runs or letter in "pk"],
             requirement_page=requirement_page,
         ),
     )

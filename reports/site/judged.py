@@ -99,7 +99,9 @@ class Judged:
         worst = next((verdict for verdict in LETTERS if counts[verdict]), None)
         if worst is None:
             return Mark("", "not in this run")
-        return Mark(LETTERS[worst], ", ".join(f"{counts[verdict]} {verdict}" for verdict in LETTERS if counts[verdict]), self.place)
+        return Mark(
+            LETTERS[worst], ", ".join(f"{counts[verdict]} {verdict}" for verdict in LETTERS if counts[verdict]), self.place
+        )
 
 
 def all_judged(content: Content) -> list[Judged]:

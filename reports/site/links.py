@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import posixpath
 import re
 from collections.abc import Collection
@@ -16,12 +17,15 @@ LABEL: Final = re.compile(r"\b[A-Z]{1,2}\d{1,2}\b")
 """What may be the number of a finding, such as ``F3`` or ``RC10``."""
 
 
+@functools.lru_cache(maxsize=1 << 16)
 def relative(place: str, page: str) -> str:
     """A place, seen from a page."""
     path, mark, fragment = place.partition("#")
-    if path == page:
-        return mark + fragment if fragment else posixpath.basename(path)
-    return posixpath.relpath(path, posixpath.dirname(page) or ".") + mark + fragment
+    if path == page and fragment:
+        return mark + fragment
+    folder, name = posixpath.split(path)
+    own = posixpath.dirname(page)
+    return (name if folder == own else "../" * own.count("/") + ("../" if own else "") + path) + mark + fragment
 
 
 def requirement_page(identifier: str) -> str:
