@@ -23,9 +23,7 @@ def command(
     ],
     results: Annotated[
         list[Path] | None,
-        typer.Option(
-            "--results", metavar="FILE", help="A results file whose client gets a column of its own; several are allowed."
-        ),
+        typer.Option("--results", metavar="FILE", help="A results file whose client gets a column; several are allowed."),
     ] = None,
     releases: Annotated[
         str, typer.Option("--releases", help="Releases to show, separated by commas, or all that are captured.")
@@ -35,7 +33,7 @@ def command(
         typer.Option(
             "--compat",
             metavar="FILE",
-            help="What 'lmconform compat --format json' wrote (default: what was measured with the captures that lmconform ships).",
+            help="What 'lmconform compat --format json' wrote (default: what was measured and comes with lmconform).",
         ),
     ] = None,
 ) -> None:

@@ -59,7 +59,7 @@ def _part(result: CompatResult, releases: Sequence[Release], path: Path) -> Comp
     missing = [name for name in names if name not in result.clients or name not in result.servers]
     if missing:
         raise UsageError(
-            f"{path}: it says nothing of lmcache {missing[0]}; narrow --releases, or measure it with 'lmconform compat'"
+            f"{path}: nothing is said of lmcache {missing[0]}; narrow --releases, or measure with 'lmconform compat'"
         )
     return replace(
         result,

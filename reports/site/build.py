@@ -10,7 +10,7 @@ from typing import Final
 from reports.drift.page import style as drift_style
 from reports.site import catalogue, changes, lm_map, mp_map, norms, notes, overview, searching
 from reports.site.judged import all_judged
-from reports.site.links import Places
+from reports.site.links import Places, spec_page
 from reports.site.markdown import Sources
 from reports.site.model import Content
 from reports.site.notes import Citing, finding_page, label_places
@@ -23,13 +23,8 @@ def build(content: Content) -> dict[str, bytes]:
     """The files; the same content gives the same bytes."""
     places = Places(content.requirements, content.cases, label_places(content.findings))
     renderer = Renderer(places, content.tool_version)
-    pages = {
-        **{
-            document.source: f"spec/{document.name if document.name != 'index' else 'reading'}.html"
-            for document in content.specification
-        },
-        **{document.source: finding_page(document.name) for document in content.findings},
-    }
+    pages = {document.source: spec_page(document.name) for document in content.specification}
+    pages |= {document.source: finding_page(document.name) for document in content.findings}
     sources = Sources(pages, places)
     judged = all_judged(content)
     files = {"site.css": _style().encode(), "site.js": _text("site/templates/site.js").encode()}

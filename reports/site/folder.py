@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final
@@ -29,7 +28,7 @@ def check_folder(folder: Path) -> None:
             raise FolderError(f"{folder}: expected a folder, this is none; name one that is empty or does not exist")
         if folder.is_dir() and any(folder.iterdir()) and _ours(folder) is None:
             raise FolderError(
-                f"{folder}: holds files and no {MARK}, so it is no site of lmconform; name a folder that is empty or does not exist"
+                f"{folder}: holds files and no {MARK}, so it is no site of ours; name a folder that is empty or does not exist"
             )
     except OSError as error:
         raise FolderError(f"{folder}: cannot be read: {error.strerror}") from None
@@ -97,7 +96,7 @@ def _write(path: Path, data: bytes) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     beside = path.with_name(f".{path.name}.new")
     beside.write_bytes(data)
-    os.replace(beside, path)
+    beside.replace(path)
 
 
 def _remove(folder: Path, name: str) -> None:

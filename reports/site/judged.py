@@ -10,7 +10,6 @@ from typing import Final
 from reports.escape import escape
 from reports.plain import clip
 from reports.record import CaseRecord
-from reports.results import Results
 from reports.site.model import Case, Content, KnownList
 from reports.verdict import Verdict
 

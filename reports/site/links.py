@@ -33,6 +33,11 @@ def requirement_page(identifier: str) -> str:
     return f"requirements/{identifier}.html"
 
 
+def spec_page(name: str) -> str:
+    """The page of a part of the specification; its own first page is made by the site."""
+    return f"spec/{'reading' if name == 'index' else name}.html"
+
+
 def case_place(name: str) -> str:
     """Where a case is told of."""
     return f"cases/{name.partition('.')[0]}.html#{name}"

@@ -66,7 +66,7 @@ def rendered(document: Document, page: str, sources: Sources) -> str:
             token.children = list(_linked(token.children or [], document, page, sources))
         elif token.type in {"th_open", "td_open"} and "style" in token.attrs:
             token.attrSet("class", str(token.attrs.pop("style")).replace("text-align:", "to-"))
-    text = _READER.renderer.render(tokens, _READER.options, {})
+    text = str(_READER.renderer.render(tokens, _READER.options, {}))
     return (
         text.replace("<table>", '<div class="wide" tabindex="0"><table>')
         .replace("</table>", "</table></div>")
@@ -118,7 +118,7 @@ def inline(text: str, page: str, places: Places) -> str:
     for token in tokens:
         children = [child for child in token.children or [] if child.type not in {"link_open", "link_close", "image"}]
         token.children = list(_words(children, page, places))
-    return _READER.renderer.render(tokens, _READER.options, {})
+    return str(_READER.renderer.render(tokens, _READER.options, {}))
 
 
 def linked_words(text: str, page: str, places: Places) -> str:

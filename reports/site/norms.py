@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from markupsafe import Markup
 
 from reports.site.judged import Judged, Mark
-from reports.site.links import requirement_page
+from reports.site.links import requirement_page, spec_page
 from reports.site.markdown import Sources, rendered, sections
 from reports.site.model import Case, Content, Document, Known, KnownList, Mutant, Requirement
 from reports.site.notes import Citing
@@ -57,10 +57,11 @@ def _specification(content: Content, renderer: Renderer, sources: Sources) -> It
             section="spec",
             documents=content.specification,
             of=of,
+            spec_page=spec_page,
         ),
     )
     for document in content.specification:
-        path = f"spec/{document.name}.html" if document.name != "index" else "spec/reading.html"
+        path = spec_page(document.name)
         yield (
             path,
             renderer.page(
@@ -70,7 +71,7 @@ def _specification(content: Content, renderer: Renderer, sources: Sources) -> It
                 section="spec",
                 crumb=("Specification", "spec/index.html"),
                 body=Markup(rendered(document, path, sources)),  # noqa: S704  # HTML in Markdown is off
-                contents=[found for found in sections(document) if found.level == 2],  # noqa: PLR2004
+                contents=[found for found in sections(document) if found.level == 2],
             ),
         )
 

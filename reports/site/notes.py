@@ -137,7 +137,7 @@ def pages(content: Content, renderer: Renderer, sources: Sources) -> Iterator[tu
 
 
 def _headings(document: Document) -> list[Section]:
-    return [found for found in sections(document) if found.level == 2]  # noqa: PLR2004
+    return [found for found in sections(document) if found.level == 2]
 
 
 def _is_address(text: str) -> bool:
