@@ -50,7 +50,7 @@ def hostile_run():
             title=HOSTILE,
             requirements=("LM-REPLY-003",),
             reason=HOSTILE,
-        )  # fmt: skip
+        )
         for name, verdict in verdicts.items()
     )
     return Results(header, cases, None, HOSTILE)
