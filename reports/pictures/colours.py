@@ -1,4 +1,4 @@
-"""The colours of pictures: custom properties of the page where it has them, and otherwise values of their own for light and dark."""
+"""The colours of pictures: custom properties of the page, and where it has none values of their own."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Final
 
 ROOT_CLASS: Final = "lmp"
-"""The class of the ``svg`` element; every rule is bound to it, since a style inside an inline picture holds for the whole page."""
+"""The class of the ``svg`` element; every rule is bound to it: a style inside an inline picture holds for the whole page."""
 
 TOKENS: Final[Mapping[str, tuple[str, str]]] = {
     "page": ("#ffffff", "#0d1117"),

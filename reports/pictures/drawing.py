@@ -8,7 +8,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Final, Literal
 from urllib.parse import urlsplit
-from xml.etree import ElementTree
+from xml.etree import ElementTree as ET
 
 from reports.escape import escape
 from reports.pictures.colours import ROOT_CLASS, style
@@ -17,7 +17,7 @@ from reports.pictures.widths import Face, text_width
 Anchor = Literal["start", "middle", "end"]
 Hatch = Literal["moved", "added", "removed", "resized"]
 Href = Callable[[str, str], str | None]
-"""Where a thing of the picture is told of: its kind (``release``, ``operation``, ``field`` ...) and its name; None for nowhere."""
+"""Where a thing is told of: its kind (``release``, ``operation``, ``field`` ...) and its name; None for nowhere."""
 
 SMALLEST: Final = 11.0
 """CSS pixels of the smallest text, so that a phone shows it legibly."""
@@ -41,7 +41,7 @@ class Drawing:
         self.name = name
         self.width = 0.0
         self.height = 0.0
-        self._root = ElementTree.Element("svg")
+        self._root = ET.Element("svg")
         self._title, self._description = title, description
         self._stack = [self._root]
         self._linked = False
@@ -57,7 +57,7 @@ class Drawing:
     @contextlib.contextmanager
     def below(self, mark: int) -> Iterator[None]:
         """What is drawn inside lies below everything that was drawn since the mark."""
-        made = ElementTree.Element("g")
+        made = ET.Element("g")
         self._stack[-1].insert(mark, made)
         self._stack.append(made)
         try:
@@ -100,7 +100,7 @@ class Drawing:
         dashed: bool = False,
         corner: float = 0.0,
         tip: str = "",
-        **data: object,
+        data: Mapping[str, object] | None = None,
     ) -> None:
         """A rectangle; ``fill`` and ``stroke`` are tones, a hatch has a tone of its own. ``tip`` is shown under the pointer."""
         size = {"x": _number(x), "y": _number(y), "width": _number(width), "height": _number(height)}
@@ -114,7 +114,9 @@ class Drawing:
         self._add("rect", {**size, **classes, **paint, **dashes, **_data(data)}, tip)
         self.grow(x + width, y + height)
 
-    def path(self, steps: str, *, fill: str | None = None, stroke: str | None = None, opacity: float = 1.0, width: float = 1.0) -> None:
+    def path(
+        self, steps: str, *, fill: str | None = None, stroke: str | None = None, opacity: float = 1.0, width: float = 1.0
+    ) -> None:
         """A path, in the language of SVG."""
         faint = {"opacity": _number(opacity)} if opacity < 1 else {}
         lines = {"stroke-width": _number(width)} if stroke and width != 1 else {}
@@ -125,7 +127,9 @@ class Drawing:
         steps = " L".join(f"{_number(x)} {_number(y)}" for x, y in points)
         self.path(f"M{steps} Z", fill=fill, opacity=opacity)
 
-    def line(self, x1: float, y1: float, x2: float, y2: float, *, stroke: str = "line", dashed: bool = False, width: float = 1.0) -> None:
+    def line(
+        self, x1: float, y1: float, x2: float, y2: float, *, stroke: str = "line", dashed: bool = False, width: float = 1.0
+    ) -> None:
         """A straight line."""
         ends = {"x1": _number(x1), "y1": _number(y1), "x2": _number(x2), "y2": _number(y2)}
         more = ({"stroke-dasharray": "2 3"} if dashed else {}) | ({"stroke-width": _number(width)} if width != 1 else {})
@@ -145,7 +149,7 @@ class Drawing:
         struck: bool = False,
         turned: float = 0.0,
         tip: str = "",
-        **data: object,
+        data: Mapping[str, object] | None = None,
     ) -> float:
         """A line of text on the baseline ``y``; gives the width that is kept for it.
 
@@ -182,36 +186,41 @@ class Drawing:
             "role": "group" if self._linked else "img",
             "aria-labelledby": names,
         }
-        head = [ElementTree.Element("title", {"id": f"{self.name}-title"}), ElementTree.Element("desc", {"id": f"{self.name}-desc"})]
+        head = [
+            ET.Element("title", {"id": f"{self.name}-title"}),
+            ET.Element("desc", {"id": f"{self.name}-desc"}),
+        ]
         head[0].text, head[1].text = escape(self._title), escape(self._description)
-        sheet = ElementTree.Element("style")
+        sheet = ET.Element("style")
         sheet.text = style()
-        back = ElementTree.Element("rect", {"x": _number(-margin), "y": _number(-margin), "width": width, "height": height, "class": "f-page"})
-        made = ElementTree.Element("svg", root.attrib)
+        back = ET.Element(
+            "rect", {"x": _number(-margin), "y": _number(-margin), "width": width, "height": height, "class": "f-page"}
+        )
+        made = ET.Element("svg", root.attrib)
         made.extend([*head, sheet, self._hatches(), back, *root])
-        return ElementTree.tostring(made, encoding="unicode") + "\n"
+        return ET.tostring(made, encoding="unicode") + "\n"
 
-    def _hatches(self) -> ElementTree.Element:
-        made = ElementTree.Element("defs")
+    def _hatches(self) -> ET.Element:
+        made = ET.Element("defs")
         for hatch, (tone, turn) in HATCHES.items():
             size = {"width": "6", "height": "6", "patternUnits": "userSpaceOnUse", "patternTransform": turn}
-            pattern = ElementTree.SubElement(made, "pattern", {"id": f"{self.name}-{hatch}", **size})
+            pattern = ET.SubElement(made, "pattern", {"id": f"{self.name}-{hatch}", **size})
             stroke = {"class": f"s-{tone}", "stroke-width": "1.5", "opacity": "0.35"}
-            ElementTree.SubElement(pattern, "line", {"x1": "0", "y1": "0", "x2": "0", "y2": "6", **stroke})
+            ET.SubElement(pattern, "line", {"x1": "0", "y1": "0", "x2": "0", "y2": "6", **stroke})
         return made
 
     @contextlib.contextmanager
     def _inside(self, tag: str, attributes: Mapping[str, str]) -> Iterator[None]:
-        self._stack.append(ElementTree.SubElement(self._stack[-1], tag, dict(attributes)))
+        self._stack.append(ET.SubElement(self._stack[-1], tag, dict(attributes)))
         try:
             yield
         finally:
             self._stack.pop()
 
     def _add(self, tag: str, attributes: Mapping[str, str], tip: str = "", text: str = "") -> None:
-        made = ElementTree.SubElement(self._stack[-1], tag, dict(attributes))
+        made = ET.SubElement(self._stack[-1], tag, dict(attributes))
         if tip:
-            told = ElementTree.SubElement(made, "title")
+            told = ET.SubElement(made, "title")
             told.text = escape(tip)
             told.tail = text or None
         elif text:
@@ -227,8 +236,8 @@ def _classes(fill: str | None, stroke: str | None) -> dict[str, str]:
     return {"class": found} if found else {}
 
 
-def _data(data: Mapping[str, object]) -> dict[str, str]:
+def _data(data: Mapping[str, object] | None) -> dict[str, str]:
     return {
         f"data-{name.replace('_', '-')}": _number(value) if isinstance(value, int | float) else escape(str(value))
-        for name, value in data.items()
+        for name, value in (data or {}).items()
     }

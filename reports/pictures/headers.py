@@ -1,14 +1,15 @@
-"""The frames of ``lm://`` drawn to scale, generation below generation, with ribbons from where bytes stood to where they stand."""
+"""The frames of ``lm://`` drawn to scale, generation below generation, with ribbons from where bytes stood to where they are."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from reports.pictures.drawing import Drawing, Hatch, Href
+from reports.pictures.drawing import Drawing, Href
 from reports.pictures.examples import Example, captured
 from reports.pictures.frames import HISTORIES, Fate, Field, Generation, History
 from reports.pictures.legend import Entry, heading, legend
+from reports.pictures.marks import MARKS
 from reports.pictures.picture import Picture, Table
 from reports.pictures.releases import span
 from reports.pictures.ruler import BYTE, GAP, Ruler
@@ -22,14 +23,6 @@ BETWEEN: Final = 44.0
 _SPACE: Final = 0x20
 _KEY_SHOWN: Final = 8
 _TAIL_SHOWN: Final = 2
-_LETTERS: Final = {Fate.SAME: "", Fate.MOVED: "M", Fate.ADDED: "A", Fate.REMOVED: "R", Fate.RESIZED: "S"}
-_HATCHES: Final[dict[Fate, Hatch]] = {
-    Fate.MOVED: "moved",
-    Fate.ADDED: "added",
-    Fate.REMOVED: "removed",
-    Fate.RESIZED: "resized",
-}
-_TONES: Final = {Fate.SAME: "dim", Fate.MOVED: "warn", Fate.ADDED: "good", Fate.REMOVED: "bad", Fate.RESIZED: "odd"}
 _LEGEND: Final = (
     Entry("M", "moved", "warn", "moved: the same field at another offset"),
     Entry("A", "added", "good", "added"),
@@ -52,8 +45,8 @@ def draw(histories: Sequence[History], examples: Sequence[Sequence[Example | Non
     """The frames of some histories, with a captured frame of each generation where there is one."""
     title = "lm:// frames through the releases"
     description = (
-        "Every frame of fixed layout in every generation of releases, drawn to scale: one box for each field, as wide as its bytes. "
-        "Ribbons lead from where a field stood to where it stands; what moved, came, went or changed its size is hatched and has a letter."
+        "Every frame of fixed layout in every generation of releases, to scale: a box for each field, as wide as its bytes. "
+        "Ribbons lead from where a field stood to where it is; what moved, came, went or changed size is hatched and lettered."
     )
     drawing = Drawing("lm-headers", title, description)
     y = heading(drawing, title, "All integers are little-endian. Boxes are to scale; a long key is cut where the torn edge is.")
@@ -80,17 +73,18 @@ def _place(field: Field) -> tuple[str, str]:
 
 def _words(field: Field) -> str:
     moved = "" if field.was is None else f"moved from {field.was}"
-    found = {Fate.SAME: "", Fate.MOVED: "", Fate.ADDED: "added", Fate.REMOVED: "removed", Fate.RESIZED: "another size"}[field.fate]
+    found = {Fate.SAME: "", Fate.MOVED: "", Fate.ADDED: "added", Fate.REMOVED: "removed", Fate.RESIZED: "another size"}[
+        field.fate
+    ]
     return ", ".join(filter(None, [found, moved, "may be missing" if field.optional else ""]))
 
 
-def _used(histories: Sequence[History]) -> set[str]:
+def _used(histories: Sequence[History]) -> set[str | None]:
     return {
-        _HATCHES[field.fate]
+        MARKS[field.fate].hatch
         for history in histories
         for generation in history.generations
         for field in (*generation.layout.fields, *generation.removed)
-        if field.fate in _HATCHES
     }
 
 
@@ -181,7 +175,7 @@ def _size(drawing: Drawing, ruler: Ruler, generation: Generation, before: Genera
 
 
 def _box(drawing: Drawing, ruler: Ruler, history: History, field: Field, y: float, href: Href) -> None:
-    hatch = _HATCHES.get(field.fate)
+    hatch = MARKS[field.fate].hatch
     pieces = ruler.pieces(field.offset, field.size)
     tip = f"{field.name}: {field.type}, {field.size} bytes at offset {field.offset}"
     with drawing.link(href("field", f"{history.kind}.{field.name}")), drawing.group(field=field.name):
@@ -192,21 +186,21 @@ def _box(drawing: Drawing, ruler: Ruler, history: History, field: Field, y: floa
                 size * ruler.byte,
                 BOX,
                 fill="raised",
-                stroke=_TONES[field.fate],
+                stroke=MARKS[field.fate].tone,
                 hatch=hatch,
                 dashed=field.optional,
                 tip=tip,
-                box=field.name,
-                offset=offset,
-                size=size,
+                data={"box": field.name, "offset": offset, "size": size},
             )
         if len(pieces) > 1:
-            _torn(drawing, ruler, y, _TONES[field.fate])
+            _torn(drawing, ruler, y, MARKS[field.fate].tone)
         first, size = pieces[0]
         middle = ruler.x(first) + size * ruler.byte / 2
         drawing.text(middle, y + 17, field.name, size=12, face="mono", anchor="middle", halo=bool(hatch))
         drawing.text(middle, y + 31, _type(field), size=11, tone="dim", anchor="middle", halo=bool(hatch))
-        drawing.text(middle, y + 45, _offset(field), size=11, face="mono", tone=_TONES[field.fate], anchor="middle", halo=bool(hatch))
+        drawing.text(
+            middle, y + 45, _offset(field), size=11, face="mono", tone=MARKS[field.fate].tone, anchor="middle", halo=bool(hatch)
+        )
 
 
 def _type(field: Field) -> str:
@@ -214,7 +208,7 @@ def _type(field: Field) -> str:
 
 
 def _offset(field: Field) -> str:
-    letter = _LETTERS[field.fate]
+    letter = MARKS[field.fate].letter
     place = f"at {field.offset}" if field.was is None else f"{field.was}→{field.offset}"
     return f"{letter} {place}" if letter else place
 
@@ -255,7 +249,7 @@ def _ribbons(drawing: Drawing, ruler: Ruler, before: Generation, after: Generati
     for field in after.removed:
         for offset, size in ruler.pieces(field.offset, field.size):
             x, width = ruler.x(offset), size * ruler.byte
-            drawing.rect(x, top + 4, width, 20, hatch="removed", stroke="bad", dashed=True, removed=field.name)
+            drawing.rect(x, top + 4, width, 20, hatch="removed", stroke="bad", dashed=True, data={"removed": field.name})
             drawing.text(x + width / 2, top + 18, f"R {field.name}", size=11, face="mono", tone="bad", anchor="middle", halo=True)
 
 

@@ -19,7 +19,7 @@ from wire.release import KNOWN_RELEASES
 SIZE: Final = 13.0
 CHIP: Final = 26.0
 BETWEEN: Final = 16.0
-LONGEST: Final = 176.0
+LONGEST: Final = 184.0
 """CSS pixels of the longest part; a longer one is shown without its middle, and whole in the line below."""
 _ORDER: Final = ("fmt", "model", "world", "worker", "rank", "group", "hash", "dtype", "layer", "tag", "salt")
 _TONES: Final = {
@@ -57,7 +57,12 @@ def draw(
         "Equal parts stand in one column, so that a part that came, went or is written another way stands out."
     )
     drawing = Drawing("key-grammar", title, description)
-    y = heading(drawing, title, "Two programs that spell a key in two ways never see an error, only misses. Lettered pieces of the first lane are spelled out below.")
+    y = heading(
+        drawing,
+        title,
+        "Two programs that spell a key in two ways never see an error, only misses. "
+        "The lettered pieces of the first lane are spelled out below.",
+    )
     y = axis(drawing, releases, y, href)
     band = Lane("Grammar", tuple(Segment(one.releases, _short(one)) for one in spelled))
     for one in (band, *lanes):
@@ -128,14 +133,14 @@ def _spelling(
             drawing.text(12, y + 18, letter(index), size=13, face="bold", tone=tone_of(index), anchor="middle")
             drawing.text(34, y + 18, span(spelling.releases), size=12.5, face="bold")
         shown = [kind for kind in places if kind in new]
-        for kind in places:
+        for kind, x in places.items():
+            width = widths[kind]
             if kind in new:
-                _chip(drawing, new[kind], old.get(kind) if before else new[kind], places[kind], widths[kind], y)
+                _chip(drawing, new[kind], old.get(kind) if before else new[kind], x, width, y)
                 if kind != shown[-1]:
-                    drawing.text(_at(places, widths, shown, kind), y + 18, "@", size=SIZE, face="mono", tone="dim", anchor="middle")
+                    _joint(drawing, x + width, places[shown[shown.index(kind) + 1]], y)
             elif kind in old:
-                x, width = places[kind], widths[kind]
-                drawing.rect(x, y, width, CHIP, hatch="removed", stroke="bad", dashed=True, corner=4, gone=kind)
+                drawing.rect(x, y, width, CHIP, hatch="removed", stroke="bad", dashed=True, corner=4, data={"gone": kind})
                 drawing.text(x + width / 2, y + 18, "R", size=12, face="bold", tone="bad", anchor="middle", halo=True)
         drawing.text(LABELS, y + CHIP + 16, spelling.text, size=11, face="mono", tone="dim")
         y += CHIP + 16
@@ -145,18 +150,20 @@ def _spelling(
     return y + 22
 
 
-def _at(places: dict[str, float], widths: dict[str, float], shown: Sequence[str], kind: str) -> float:
-    """The middle between a part and the next one that is there."""
-    following = shown[shown.index(kind) + 1]
-    return (places[kind] + widths[kind] + places[following]) / 2
+def _joint(drawing: Drawing, left: float, right: float, y: float) -> None:
+    """The separator between two parts, and a line across the columns that are empty between them."""
+    drawing.text(right - BETWEEN / 2, y + 18, "@", size=SIZE, face="mono", tone="dim", anchor="middle")
+    if right - left > BETWEEN:
+        drawing.line(left + 4, y + CHIP / 2, right - BETWEEN - 2, y + CHIP / 2, stroke="dim", dashed=True)
 
 
 def _chip(drawing: Drawing, part: Part, old: Part | None, x: float, width: float, y: float) -> None:
     tone = _TONES[part.kind]
-    hatch = "added" if old is None else "moved" if old.text != part.text and part.kind == "hash" else None
-    drawing.rect(x, y, width, CHIP, fill="raised", stroke=tone, hatch=hatch, corner=4, tip=part.text, part=part.kind)  # type: ignore[arg-type]
-    drawing.text(
-        x + width / 2, y + 18, shortened(part.text, width - 12, SIZE, "mono"), size=SIZE, face="mono", tone=tone, anchor="middle", halo=bool(hatch)
-    )
-    if hatch:
-        drawing.text(x + width - 1, y - 3, {"added": "A", "moved": "W"}[hatch], size=11, face="bold", tone={"added": "good", "moved": "warn"}[hatch], anchor="end")
+    mark = "added" if old is None else "moved" if old.text != part.text and part.kind == "hash" else None
+    entry = next((entry for entry in _LEGEND if entry.hatch == mark), None)
+    hatch = entry.hatch if entry else None
+    drawing.rect(x, y, width, CHIP, fill="raised", stroke=tone, hatch=hatch, corner=4, tip=part.text, data={"part": part.kind})
+    text = shortened(part.text, width - 12, SIZE, "mono")
+    drawing.text(x + width / 2, y + 18, text, size=SIZE, face="mono", tone=tone, anchor="middle", halo=bool(hatch))
+    if entry:
+        drawing.text(x + width - 1, y - 3, entry.letter, size=11, face="bold", tone=entry.tone, anchor="end")

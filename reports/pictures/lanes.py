@@ -48,12 +48,14 @@ def tone_of(index: int) -> str:
     return _TONES[index % len(_TONES)]
 
 
-def axis(drawing: Drawing, releases: Sequence[str], y: float, href: Href, *, left: float = LABELS, column: float = COLUMN) -> float:
+def axis(
+    drawing: Drawing, releases: Sequence[str], y: float, href: Href, *, left: float = LABELS, column: float = COLUMN
+) -> float:
     """The names of releases, upright above their columns; gives the height below."""
     for index, release in enumerate(releases):
         x = left + index * column + column / 2 + 4
         with drawing.link(href("release", release)):
-            drawing.text(x, y + NAMES - 4, release, size=11.5, face="mono", turned=-90, release=release)
+            drawing.text(x, y + NAMES - 4, release, size=11.5, face="mono", turned=-90, data={"release": release})
     drawing.grow(left + len(releases) * column, y + NAMES)
     return y + NAMES + 2
 
@@ -73,7 +75,7 @@ def lane(drawing: Drawing, found: Lane, releases: Sequence[str], y: float, href:
         data = {"lane": found.title, "releases": " ".join(segment.releases)}
         with drawing.link(href("release", segment.releases[0])):
             tip = f"{span(segment.releases)}: {segment.label}"
-            drawing.rect(x + 1, y, width - 2, BAND, fill="raised", stroke=tone_of(index), corner=3, tip=tip, **data)
+            drawing.rect(x + 1, y, width - 2, BAND, fill="raised", stroke=tone_of(index), corner=3, tip=tip, data=data)
             drawing.text(x + width / 2, y + 15.5, letter(index), size=12, face="bold", tone=tone_of(index), anchor="middle")
     rows = _rows(starts, [text_width(segment.label, 12) for segment in named])
     for index, (segment, x, row) in enumerate(zip(named, starts, rows, strict=True)):

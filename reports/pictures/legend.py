@@ -20,6 +20,10 @@ class Entry:
     hatch: Hatch | None
     tone: str
     words: str
+    back: str = ""
+    """The tone of the ground, where it is not the pale one of the tone."""
+    ink: str = ""
+    """The tone of the letter, where it is not the tone."""
 
 
 def heading(drawing: Drawing, title: str, words: str, width: float = READING) -> float:
@@ -39,8 +43,17 @@ def legend(drawing: Drawing, y: float, entries: Sequence[Entry], width: float = 
         needed = 30 + text_width(entry.words, 12) + 22
         if x and x + needed > width:
             x, y = 0.0, y + 24
-        drawing.rect(x, y, 22, 18, hatch=entry.hatch, fill=f"{entry.tone}-back", stroke=entry.tone)
-        drawing.text(x + 11, y + 13.5, entry.letter, size=12, face="bold", tone=entry.tone, anchor="middle", halo=bool(entry.hatch))
+        drawing.rect(x, y, 22, 18, hatch=entry.hatch, fill=entry.back or f"{entry.tone}-back", stroke=entry.tone)
+        drawing.text(
+            x + 11,
+            y + 13.5,
+            entry.letter,
+            size=12,
+            face="bold",
+            tone=entry.ink or entry.tone,
+            anchor="middle",
+            halo=bool(entry.hatch),
+        )
         drawing.text(x + 30, y + 13.5, entry.words, size=12)
         x += needed
     return y + (24 if entries else 0)

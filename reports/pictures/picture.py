@@ -4,10 +4,40 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from jinja2 import Environment
+from markupsafe import Markup
+
+from reports.escape import escape
+
+_FIGURE = """\
+<figure class="picture" id="{{ picture.name }}">
+<div class="wide" tabindex="0" role="region" aria-label="{{ picture.title }}">
+{{ svg }}
+</div>
+<figcaption>{{ picture.description }}</figcaption>
+<details><summary>The same as a table</summary>
+<div class="wide" tabindex="0" role="region" aria-label="{{ picture.title }}: table">
+<table>
+<thead><tr>{% for word in table.head %}<th scope="col">{{ word }}</th>{% endfor %}</tr></thead>
+<tbody>
+{% for row in table.rows %}
+<tr>
+<th scope="row">{{ row[0] }}</th>{% for word in row[1:] %}<td>{{ word }}</td>{% endfor %}
+
+</tr>
+{% endfor %}
+</tbody>
+</table>
+</div>
+</details>
+</figure>
+"""
+_TEMPLATES = Environment(autoescape=True, trim_blocks=True, lstrip_blocks=True, keep_trailing_newline=True)
+
 
 @dataclass(frozen=True)
 class Table:
-    """What a picture shows, in rows under headings."""
+    """What a picture shows, in rows under headings; plain text, not yet escaped for any format."""
 
     head: tuple[str, ...]
     rows: tuple[tuple[str, ...], ...]
@@ -23,9 +53,24 @@ class Picture:
     description: str
     """A sentence or two: what is seen, and how to read it."""
     svg: str
+    """The picture: as it is in a page that has the theme, or as a file of its own."""
     table: Table
 
 
 def as_table(picture: Picture) -> Table:
     """What the picture shows, for those who do not see it; pages show it beneath."""
     return picture.table
+
+
+def figure(picture: Picture) -> Markup:
+    """The picture for a page of HTML that has the theme: it scrolls in itself, and its table can be opened beneath it.
+
+    A page holds a picture once, since the ids in it begin with its name.
+    """
+    table = Table(_shown(picture.table.head), tuple(map(_shown, picture.table.rows)))
+    # the drawing has escaped everything that came from outside
+    return Markup(_TEMPLATES.from_string(_FIGURE).render(picture=picture, table=table, svg=Markup(picture.svg)))  # noqa: S704
+
+
+def _shown(words: tuple[str, ...]) -> tuple[str, ...]:
+    return tuple(map(escape, words))

@@ -16,7 +16,7 @@ def members(range_: ReleaseRange) -> tuple[str, ...]:
 
 def span(releases: Sequence[str]) -> str:
     """``0.3.4 to 0.3.5``, ``0.3.3 and later`` if it ends with the newest known, or the one release."""
-    if releases[-1] == KNOWN_RELEASES[-1] and len(releases) > 1:
+    if releases[-1] == KNOWN_RELEASES[-1]:
         return f"{releases[0]} and later"
     return releases[0] if len(releases) == 1 else f"{releases[0]} to {releases[-1]}"
 

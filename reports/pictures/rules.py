@@ -85,7 +85,9 @@ _STYLES: Final[Mapping[str, str]] = {
 
 
 def _pattern(grammar: KeyGrammar) -> str:
-    return "@".join([*(["fmt"] if grammar.prefix else []), "model@world@worker@hash", *(["dtype"] if grammar.dtype_names else [])])
+    return "@".join(
+        [*(["fmt"] if grammar.prefix else []), "model@world@worker@hash", *(["dtype"] if grammar.dtype_names else [])]
+    )
 
 
 def _dtypes(grammar: KeyGrammar) -> str:

@@ -27,7 +27,9 @@ def draw(found: Sequence[Chapter], releases: Sequence[str], href: Href = nowhere
         "A lane is cut where its rule changes; the words below a piece say what holds in it."
     )
     drawing = Drawing("wire-timeline", title, description)
-    y = heading(drawing, title, "One lane for each rule, cut where the rule changes. Words below a piece say what holds from there on.")
+    y = heading(
+        drawing, title, "One lane for each rule, cut where the rule changes. Words below a piece say what holds from there on."
+    )
     top = axis(drawing, releases, y + 4, href)
     cuts = _cuts(found, releases)
     marks = drawing.mark()
@@ -68,6 +70,4 @@ def table(found: Sequence[Chapter]) -> Table:
 
 def rows_of(lanes: Sequence[Lane]) -> tuple[tuple[str, ...], ...]:
     """The pieces of lanes as rows of a table."""
-    return tuple(
-        (one.title, span(segment.releases), segment.label) for one in lanes for segment in one.segments if segment.label
-    )
+    return tuple((one.title, span(segment.releases), segment.label) for one in lanes for segment in one.segments if segment.label)
