@@ -31,6 +31,7 @@ _HEADING: Final = "### "
 _SEPARATOR: Final = " · "
 _ID: Final = re.compile(r"[A-Z]{2,}(?:-[A-Z]{2,})?-\d{3}")
 _FIELD: Final = re.compile(r"(Why|Role|Untestable):\s*(.*)")
+_NOT_IN_ANCHORS: Final = re.compile(r"[^\w\- ]")
 _SERVER_MARK: Final = "SRV"
 """Part of the ids of requirements for servers."""
 _ROLES: Final[dict[str, Role]] = {"PLUG": "plugin", "CONN": "connector"}
@@ -55,6 +56,13 @@ class Requirement:
     """Why no case can check it, or None."""
     document: str
     """Name of the file that holds it, such as ``lm.md``."""
+    heading: str = ""
+    """As it stands in that file."""
+
+    @property
+    def anchor(self) -> str:
+        """The anchor of its heading, as forges and the site make it."""
+        return _NOT_IN_ANCHORS.sub("", self.heading.lower()).replace(" ", "-")
 
 
 def load_requirements(directory: Path | None = None) -> dict[str, Requirement]:
@@ -158,6 +166,7 @@ def _requirement(path: Path, section: _Section) -> Requirement:
         role=role,
         untestable=fields.get("Untestable"),
         document=path.name,
+        heading=section.title,
     )
 
 
