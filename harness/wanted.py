@@ -98,7 +98,7 @@ def _rule(one: Requirement, specification: str | None) -> Rule:
 
 
 def _from_here(path: Path) -> str:
-    """The path as seen from the working directory; of one that is not below it the name alone, which tells nothing of the machine."""
+    """The path from the working directory, or the name alone where it is not below it, which tells nothing of the machine."""
     try:
         return path.resolve().relative_to(Path.cwd().resolve()).as_posix()
     except ValueError:
