@@ -20,12 +20,14 @@ from harness.cli import (
     capture,
     compat,
     connector,
+    diff,
     drift,
     keys,
     list_cases,
     merge,
     mutants,
     plugin,
+    report,
     run,
     serve,
     server,
@@ -114,6 +116,8 @@ app.command("server")(_guarded(server.command))
 app.command("plugin")(_guarded(plugin.command))
 app.command("connector")(_guarded(connector.command))
 app.command("merge")(_guarded(merge.command))
+app.command("report")(_guarded(report.command))
+app.command("diff")(_guarded(diff.command))
 app.command("list")(_guarded(list_cases.command))
 app.command("smoke")(_guarded(smoke.command))
 app.command("serve")(_guarded(serve.command))
