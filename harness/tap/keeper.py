@@ -79,7 +79,7 @@ class _Connection:
                 break
             found.append(held)
         del self.waiting[: len(found)]
-        return found
+        return [event for event in found if event.do != "data" or event.size]
 
 
 class Keeper:

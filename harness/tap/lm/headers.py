@@ -27,7 +27,7 @@ REPLY_START: Final = re.compile(rb"(?:\xc8\0|\x90\x01)\0\0.{4}[\x00-\x08]\0\0\0[
 _TEXT_BEGINS: Final = 0x20
 
 
-def request_layout(start: bytes) -> HeaderLayout:
+def request_layout(start: bytes | bytearray) -> HeaderLayout:
     """The layout of a request header by its first :data:`DECIDES` bytes.
 
     The integer that ends them is a dimension, unless it is the beginning of a key: text has no byte below a space, and a

@@ -55,7 +55,7 @@ def key_parts(release: Release, text: str) -> tuple[Part, ...]:
     for index, piece in enumerate(text.split("@")):
         name = names[index] if index < len(names) else _behind(piece, first=index == len(names))
         found.append(Part(name, offset, piece, _fault(grammar, name, piece)))
-        offset += len(piece.encode(errors="surrogatepass")) + 1
+        offset += len(piece.encode(errors="surrogateescape")) + 1
     found += [Part(name, offset - 1, "", f"'@' and the {name}") for name in names[len(found) :]]
     return tuple(found)
 

@@ -163,6 +163,7 @@ class Stream:
     def _lose(self, step: LostStep, search: Search, found: list[Any]) -> None:
         """What stands here is no header: look for the next one, in what stands here too."""
         found.append(step)
+        self.pieces.append(Piece(0, "key", ends=True))
         self._losses += 1
         self._swallowed = step.header
         self.lost = self._losses > _MOST_LOSSES
