@@ -25,15 +25,16 @@ KNOWN: Final[dict[str, frozenset[int]]] = {
 REQUEST_START: Final = re.compile(rb"[\x01-\x05]\0\0\0.{4}[\x00-\x08]\0\0\0[\x00-\x08]\0\0\0", re.DOTALL)
 REPLY_START: Final = re.compile(rb"(?:\xc8\0|\x90\x01)\0\0.{4}[\x00-\x08]\0\0\0[\x00-\x08]\0\0\0", re.DOTALL)
 _TEXT_BEGINS: Final = 0x20
+_NO_TEXT: Final = frozenset({0, 0xFF})
 
 
 def request_layout(start: bytes | bytearray) -> HeaderLayout:
     """The layout of a request header by its first :data:`DECIDES` bytes.
 
-    The integer that ends them is a dimension, unless it is the beginning of a key: text has no byte below a space, and a
-    dimension of which no byte is below one would be of half a billion.
+    The word that ends them is a dimension, unless it is the beginning of a key. UTF-8 has neither 0 nor 0xff, and a dimension
+    with neither of them in its bytes would be of more than sixteen million.
     """
-    return FIRST if min(start[DECIDES - 4 : DECIDES]) >= _TEXT_BEGINS else WITH_LOCATION
+    return WITH_LOCATION if _NO_TEXT.intersection(start[DECIDES - 4 : DECIDES]) else FIRST
 
 
 def request_layout_of(size: int) -> HeaderLayout:
@@ -50,7 +51,12 @@ def is_request(layout: HeaderLayout, header: bytes) -> bool:
     """Whether bytes can be a request header, be it with one senseless number in it."""
     numbers = header_numbers(layout.request, header)
     wrong = unknown_fields(numbers)
-    return not wrong or (len(wrong) == 1 and b"@" in header[-KEY_FIELD_SIZE:])
+    return not wrong or (len(wrong) == 1 and is_key(header[-KEY_FIELD_SIZE:]))
+
+
+def is_key(field: bytes) -> bool:
+    """Whether bytes look like a key, or the beginning of one."""
+    return b"@" in field and min(field) >= _TEXT_BEGINS
 
 
 def is_reply(numbers: dict[str, int]) -> bool:

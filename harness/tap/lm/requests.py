@@ -7,7 +7,16 @@ from typing import Any, TypeAlias
 
 from harness.tap.event import Event
 from harness.tap.lm.exchange import Exchange, Payload
-from harness.tap.lm.headers import DECIDES, KNOWN, REQUEST_START, in_network_order, is_request, request_layout, unknown_fields
+from harness.tap.lm.headers import (
+    DECIDES,
+    KNOWN,
+    REQUEST_START,
+    in_network_order,
+    is_key,
+    is_request,
+    request_layout,
+    unknown_fields,
+)
 from harness.tap.lm.stream import BackInStep, Blind, LostStep, PassingPayload, Search, Stream
 from wire.lm.enums import COMMANDS, name_of
 from wire.lm.frames import header_numbers
@@ -152,7 +161,7 @@ def _is_header(data: bytes) -> int | None:
     layout = request_layout(data)
     if unknown_fields(header_numbers(layout.request, data)):
         return 0
-    if len(data) < layout.request_size:
-        return None
     key = data[layout.request_size - KEY_FIELD_SIZE : layout.request_size]
-    return layout.request_size if b"@" in key and min(key) >= 0x20 else 0
+    if is_key(key):
+        return layout.request_size
+    return 0 if len(data) >= layout.request_size else None
