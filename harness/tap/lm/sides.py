@@ -225,19 +225,34 @@ class WrongByte:
     """Why the reader ends the connection at it, if it does."""
 
 
-def first_wrong_byte(writers_: Sequence[Release], readers: Sequence[Release], header: bytes) -> WrongByte | None:
-    """Where a request means something else to every possible reader than to every possible writer; None if it need not."""
-    if set(writers_) & set(readers):
+def first_wrong_byte(writing: Sequence[Release], reading: Sequence[Release], header: bytes) -> WrongByte | None:
+    """Where a request means something else to every possible reader than to every possible writer; None if it need not.
+
+    Of those that are possible, the two that agree longest are taken, since nothing is known that speaks against them.
+    """
+    if set(writing) & set(reading):
         return None
-    writer, reader = writers_[-1], readers[-1]
+    pairs = ((writer, reader) for writer in _newest(writing) for reader in _newest(reading))
+    found = [_wrong_byte(writer, reader, header) for writer, reader in pairs]
+    wrong = [one for one in found if one is not None]
+    return max(wrong, key=lambda one: one.place) if wrong and len(wrong) == len(found) else None
+
+
+def _newest(releases: Sequence[Release]) -> list[Release]:
+    """The newest release of each generation that occurs."""
+    left = set(releases)
+    found = ([release for release in generation.releases if release in left] for generation in GENERATIONS)
+    return [members[-1] for members in found if members]
+
+
+def _wrong_byte(writer: Release, reader: Release, header: bytes) -> WrongByte | None:
     one, other = _spans(writer, header), _spans(reader, header)
     for place in sorted({*one, *other}):
         meant, read = _covering(one, place), _covering(other, place)
         if meant is None or read is None or _same(meant, read):
             continue
-        why = _refusal(reader, header)
         size = min(meant.offset + meant.size, read.offset + read.size) - place
-        return WrongByte(place, max(1, size), meant.words, read.words, why)
+        return WrongByte(place, max(1, size), meant.words, read.words, _refusal(reader, header))
     return None
 
 
