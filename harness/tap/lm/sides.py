@@ -309,8 +309,8 @@ def _same(meant: _Span, read: _Span) -> bool:
 
 def _sides_differ(first: Exchange, client: Guess, server: Guess, wrong: WrongByte, at: float) -> Finding:
     summary = (
-        f"the client seems to be {client.words}, the server {server.words}; of {first.name}, byte {wrong.place} is the first that "
-        f"they read differently: {wrong.meant} to the client, {wrong.read} to the server"
+        f"the client seems to be {client.words}, the server {server.words}; of {first.name}, byte {wrong.place} is the first "
+        f"that they read differently: {wrong.meant} to the client, {wrong.read} to the server"
     )
     if wrong.refusal:
         summary += f"; the server refuses it: {wrong.refusal}"
