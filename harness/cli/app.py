@@ -21,6 +21,7 @@ from harness.cli import (
     compat,
     connector,
     drift,
+    explain,
     keys,
     list_cases,
     merge,
@@ -124,6 +125,7 @@ app.command("verify")(_guarded(verify.command))
 app.command("drift")(_guarded(drift.command))
 app.command("compat")(_guarded(compat.command))
 tap.add_to(app, _guarded)
+app.command("explain")(_guarded(explain.command))
 app.command("mutants")(_guarded(mutants.command))
 app.command("test", context_settings={"allow_extra_args": True, "ignore_unknown_options": True})(_guarded(test.command))
 
