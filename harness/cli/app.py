@@ -22,6 +22,7 @@ from harness.cli import (
     connector,
     diff,
     drift,
+    explain,
     keys,
     list_cases,
     merge,
@@ -33,6 +34,7 @@ from harness.cli import (
     server,
     site,
     smoke,
+    tap,
     test,
     verify,
 )
@@ -41,6 +43,7 @@ from harness.failure import TargetUnavailable
 from harness.killmatrix.run import NothingShown
 from harness.requirements import RequirementError
 from harness.runner import BrokenCases
+from harness.tap.recording import RecordingError
 from harness.usage import UsageError
 from harness.version import TOOL_VERSION
 from mockserver.door import PortInUseError, RemoteHostError
@@ -127,6 +130,8 @@ app.command("verify")(_guarded(verify.command))
 app.command("drift")(_guarded(drift.command))
 app.command("site")(_guarded(site.command))
 app.command("compat")(_guarded(compat.command))
+tap.add_to(app, _guarded)
+app.command("explain")(_guarded(explain.command))
 app.command("mutants")(_guarded(mutants.command))
 app.command("test", context_settings={"allow_extra_args": True, "ignore_unknown_options": True})(_guarded(test.command))
 
@@ -139,6 +144,7 @@ _BAD_INPUT: Final = (
     PortInUseError,
     CorpusError,
     ResultsError,
+    RecordingError,
     RequirementError,
     ClientFailure,
 )
