@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Final
@@ -18,6 +19,9 @@ from wire.release import Release
 MOST_OPEN: Final = 4096
 """Requests of a connection that are open at once; older ones are forgotten."""
 MOST_CLOSED: Final = 1024
+MOST_UNANSWERED: Final = 64
+MOST_TOLD: Final = 20
+"""Findings of one rule about one operation; more are not told."""
 SOCKETS: Final[dict[Who, str]] = {"client": "DEALER", "server": "ROUTER"}
 HEARTBEAT: Final = 10.0
 """Seconds for a PONG."""
@@ -38,8 +42,10 @@ class Connection:
     sockets: dict[Who, str] = field(default_factory=dict)
     mechanism: str = ""
     secured: bool = False
-    killers: list[tuple[int, frozenset[Release], Asked]] = field(default_factory=list)
-    """Requests that end some servers, which are excluded once a later request is answered."""
+    unanswered: deque[Asked] = field(default_factory=lambda: deque(maxlen=MOST_UNANSWERED))
+    """Requests that were open when the connection ended."""
+    killers: list[tuple[int, frozenset[Release]]] = field(default_factory=list)
+    """Requests that end servers of some releases, which are excluded once a later request is answered."""
     pings: dict[Who, tuple[float, int]] = field(default_factory=dict)
     """Heartbeats of ZeroMQ that wait for their PONG."""
     told: dict[tuple[str, str], int] = field(default_factory=dict)
@@ -79,6 +85,18 @@ class Connection:
             yield self._finding("mp.zmtp.silent", at, who, unfinished or "it ended before any handshake")
         elif unfinished:
             yield self._finding("mp.zmtp.broken", at, who, f"the stream ends within {unfinished}")
+
+    def tell(self, asked: Asked, found: Finding) -> Iterator[Finding]:
+        """A finding, unless the same was told of this operation very often."""
+        place = found.rule.name, asked.operation[:16].hex()
+        if len(self.told) < MOST_TOLD * 64 or place in self.told:
+            self.told[place] = self.told.get(place, 0) + 1
+            if self.told[place] <= MOST_TOLD:
+                yield found
+
+    def was_told(self, rule: str, asked: Asked) -> bool:
+        """Whether a rule was told of an operation."""
+        return (rule, asked.operation[:16].hex()) in self.told
 
     def overdue_pings(self, now: float) -> Iterator[Finding]:
         """Heartbeats that nothing answered."""

@@ -60,6 +60,8 @@ class Flows:
     _instances: Bounded[object, None] = field(default_factory=lambda: Bounded(MOST))
     _stored: Bounded[bytes, dict[tuple[str, ...], None]] = field(default_factory=lambda: Bounded(MOST))
     _unknown: set[object] = field(default_factory=set)
+    _models: Bounded[object, None] = field(default_factory=lambda: Bounded(MOST))
+    """Models of which an instance is registered."""
 
     def asked(self, asked: Asked, meaning: str, values: Sequence[Any]) -> Iterator[Finding]:
         """A request whose meaning is certain."""
@@ -73,6 +75,7 @@ class Flows:
         if not keys:
             return
         key, request = keys[0], keys[0].get("request_id")
+        asked.facts["registered"] = key.get("model_name") in self._models
         if meaning == "LOOKUP":
             found = _Lookup(
                 asked, meaning, _digest(key, "model_name", "world_size", "cache_salt", "token_ids"), self._twins(keys)
@@ -106,12 +109,12 @@ class Flows:
             case "PREPARE_RETRIEVE" if isinstance(result, Mapping) and result.get("success") is True and "place" in asked.facts:
                 self._retrieves[asked.facts["place"]] = asked  # type: ignore[index]
             case "LOOKUP" if isinstance(asked.facts.get("lookup"), _Lookup):
-                yield from self._looked_up(asked, result)
+                yield from self._looked_up(asked, at, result)
         if meaning in _HITS and values and isinstance(result, int) and not isinstance(result, bool):
             lookup = self._lookups.get(values[0]) if isinstance(values[0], int | str) else None
             if lookup is not None:
                 lookup.hits = result
-                yield from self._missed(lookup, asked, at)
+                yield from self._missed(lookup, at)
         if meaning in _FAILS and _failed(result):
             yield finding("mp.reply.failed", asked, f"{meaning} was answered with failure", who="server", at=at)
 
@@ -126,17 +129,17 @@ class Flows:
         for asked in self._retrieves.values():
             yield finding("mp.flow.retrieve", asked, "PREPARE_RETRIEVE was answered, and no COMMIT_RETRIEVE followed", at=now)
 
-    def _looked_up(self, asked: Asked, result: Any) -> Iterator[Finding]:
+    def _looked_up(self, asked: Asked, at: float, result: Any) -> Iterator[Finding]:
         """The result of LOOKUP itself: chunk by chunk, a count, a number to ask for, or nothing."""
         lookup = asked.facts["lookup"]
         assert isinstance(lookup, _Lookup)
         if isinstance(result, list):
             lookup.hits = sum(one is True for one in result)
-            yield from self._missed(lookup, asked, asked.at)
+            yield from self._missed(lookup, at)
         elif isinstance(result, int) and not isinstance(result, bool):
             self._lookups[result] = lookup
 
-    def _missed(self, lookup: _Lookup, asked: Asked, at: float) -> Iterator[Finding]:
+    def _missed(self, lookup: _Lookup, at: float) -> Iterator[Finding]:
         if lookup.hits == 0 and lookup.twins:
             words = f"nothing was found, and the same first tokens are stored under another {lookup.twins[0]}"
             yield finding("mp.key.spelling", lookup.asked, words, at=at)
@@ -173,6 +176,10 @@ class Flows:
         if meaning in _REGISTERS and values:
             first = values[0]
             self._instances[first.get("instance_id") if isinstance(first, Mapping) else _plain(first)] = None
+            model = (
+                first.get("model_name") if isinstance(first, Mapping) else next((v for v in values if isinstance(v, str)), None)
+            )
+            self._models[model] = None
             return
         index = _USES.get(meaning)
         if index is None or index >= len(values) or not isinstance(values[index], int):

@@ -100,6 +100,7 @@ RULES: Final = rules(
     Rule(
         "mp.reply.form", "error", "a reply is not what the client's release reads", "MP-REPLY-003", _SAME_RELEASE,
     ),
+    Rule("mp.reply.nil", "error", "a reply has no result where the client's release wants one", "MP-REPLY-003", _SAME_RELEASE),
     Rule("mp.reply.failed", "note", "the server answered that the operation failed", advice="the server's log may say why"),
     Rule("mp.reply.slow", "note", "a request was answered late"),
     Rule("mp.request.unanswered", "warning", "a request was not answered", "SRV-MP-003", _NO_ERRORS),

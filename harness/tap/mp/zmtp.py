@@ -9,6 +9,7 @@ Source: the specifications 37/ZMTP 3.1, 23/ZMTP 3.0 and 15/ZMTP 2.0 of ZeroMQ.
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from enum import Enum, auto
@@ -53,6 +54,8 @@ class Command:
     name: bytes
     data: bytes
     """What follows the name; of the kinds that hold secrets nothing is shown by anybody here."""
+    end: int = 0
+    """Of the stream, behind it."""
 
 
 @dataclass(frozen=True)
@@ -99,6 +102,19 @@ class Broken:
 Item = Greeting | Command | Message | Broken
 
 
+@dataclass(frozen=True)
+class Body:
+    """Where the body of a message's frame stands in the stream."""
+
+    offset: int
+    length: int
+
+    @property
+    def end(self) -> int:
+        """Behind it."""
+        return self.offset + self.length
+
+
 class _At(Enum):
     GREETING = auto()
     FLAGS = auto()
@@ -115,6 +131,9 @@ class Stream:
     """Bytes that came so far."""
     mechanism: str = ""
     broken: Broken | None = None
+    bodies: deque[Body] = field(default_factory=deque)
+    """Frames of messages, in their order, for whoever wants to know which bytes are theirs and takes them out."""
+    keep_bodies: bool = False
     _at: _At = _At.GREETING
     _head: bytearray = field(default_factory=bytearray)
     _flags: int = 0
@@ -140,16 +159,24 @@ class Stream:
             if item is not None:
                 yield item
                 item = None
-            if self._at is _At.BODY and self._came == self._length:
-                item = self._ended()
-                if item is not None:
-                    yield item
+            if self._at is _At.BODY:
+                if self.keep_bodies and not self._came and not self._flags & _COMMAND:
+                    self._begun()
+                if self._came == self._length:
+                    item = self._ended()
+                    if item is not None:
+                        yield item
+
+    def _begun(self) -> None:
+        body = Body(self.offset, self._length)
+        if not self.bodies or self.bodies[-1] != body:
+            self.bodies.append(body)
 
     def skip(self, length: int) -> Iterator[Item]:
-        """Pass over bytes that are not at hand; inside the body of a frame that does no harm."""
+        """Pass over bytes that are not at hand; inside the body of a frame they are taken for zeros."""
         inside = min(length, self._length - self._came) if self._at is _At.BODY else 0
+        self._body += bytes(min(inside, max(0, self._room - len(self._body))))
         self._came += inside
-        self._room = 0
         self.offset += inside
         if self._at is _At.BODY and self._came == self._length:
             item = self._ended()
@@ -274,7 +301,7 @@ class Stream:
             return self._break(
                 "command", "a command has no name that ZMTP knows", f"one of {names}", repr(name[:20]), self._begin
             )
-        return Command(self._begin, name, body[1 + size :])
+        return Command(self._begin, name, body[1 + size :], self.offset)
 
     def _break(self, rule: str, summary: str, expected: str, got: str, offset: int | None = None) -> Broken:
         self.broken = Broken(self.offset if offset is None else offset, rule, summary, expected, got)
