@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final
 
@@ -46,6 +46,8 @@ class _Stream:
 
 @dataclass
 class _Connection:
+    told: Callable[[str], str]
+    """What is written down of a digest."""
     streams: dict[Side, _Stream] = field(default_factory=lambda: {"client": _Stream(), "server": _Stream()})
     waiting: list[Event | _KeyPart] = field(default_factory=list)
     """In order; a part of a key holds up what is behind it."""
@@ -54,7 +56,7 @@ class _Connection:
         """Payload that is left out is told up to here."""
         stream = self.streams[side]
         if stream.run is not None and stream.digest is not None:
-            self.waiting.append(replace(stream.run, sha256=stream.digest.copy().hexdigest()))
+            self.waiting.append(replace(stream.run, sha256=self.told(stream.digest.hexdigest())))
         stream.run = None
 
     def name(self, key: bytearray, made: bytes) -> None:
@@ -77,7 +79,7 @@ class _Connection:
                 break
             found.append(held)
         del self.waiting[: len(found)]
-        return found
+        return [event for event in found if event.do != "data" or event.size]
 
 
 class Keeper:
@@ -99,7 +101,7 @@ class Keeper:
 
     def keep(self, event: Event, pieces: Sequence[Piece]) -> list[Event]:
         """The events to write for one that happened, and for others that waited for it."""
-        connection = self._connections.setdefault(event.connection, _Connection())
+        connection = self._connections.setdefault(event.connection, _Connection(self._told))
         if event.do == "data":
             self._keep_data(connection, event, pieces)
         else:
@@ -159,12 +161,12 @@ class Keeper:
                 connection.waiting.append(part)
 
     def _keep_payload(self, connection: _Connection, stream: _Stream, part: Event, *, ends: bool) -> None:
-        if part.length is not None:  # left out when it was recorded
-            sha256 = "" if self._redacted.payloads else part.sha256
-            connection.waiting.append(replace(part, sha256=sha256))
+        if part.length is not None:  # left out when it was recorded, and so were its digests
+            connection.end_run(part.side)
+            connection.waiting.append(replace(part, sha256=self._told(part.sha256) if part.sha256 else ""))
             return
         if stream.digest is None:
-            stream.digest = hashlib.sha256(self._pseudonyms.digest_begins_with if self._redacted.payloads else b"")
+            stream.digest = hashlib.sha256()
             stream.kept = 0
         stream.digest.update(part.data)
         room = max(0, self._limit - stream.kept)
@@ -180,3 +182,6 @@ class Keeper:
         if ends:
             connection.end_run(part.side)
             stream.digest = None
+
+    def _told(self, digest: str) -> str:
+        return self._pseudonyms.digest(digest) if self._redacted.payloads else digest

@@ -20,10 +20,9 @@ class Pseudonyms:
     def __init__(self, secret: bytes | None = None) -> None:
         self._secret = secret if secret is not None else secrets.token_bytes(32)
 
-    @property
-    def digest_begins_with(self) -> bytes:
-        """What stands in front of a payload whose digest must not tell what it was."""
-        return self._secret
+    def digest(self, sha256: str) -> str:
+        """What stands for the digest of a payload, so that nobody can try out which payload has it."""
+        return hmac.digest(self._secret, f"payload:{sha256}".encode(), "sha256").hex()
 
     def name(self, text: str, *, what: str) -> str:
         """A name of as many UTF-8 bytes: letters for letters, digits for digits, separators stay."""
@@ -44,7 +43,7 @@ class Pseudonyms:
         sign = text[: len(text) - len(text.lstrip("+-"))]
         digits = text[len(sign) :]
         bare = digits.lstrip("0")
-        stream = self._stream(what, text)
+        stream = self._stream(what, bare.lower())  # one hash in two spellings stays one
         alphabet = _DIGITS if digits.isdecimal() else _DIGITS + _HEX_LETTERS
         made = [alphabet[next(stream) % len(alphabet)] for _ in bare]
         if made and made[0] == "0":
