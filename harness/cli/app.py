@@ -21,6 +21,7 @@ from harness.cli import (
     compat,
     connector,
     drift,
+    explain,
     keys,
     list_cases,
     merge,
@@ -30,6 +31,7 @@ from harness.cli import (
     serve,
     server,
     smoke,
+    tap,
     test,
     verify,
 )
@@ -38,6 +40,7 @@ from harness.failure import TargetUnavailable
 from harness.killmatrix.run import NothingShown
 from harness.requirements import RequirementError
 from harness.runner import BrokenCases
+from harness.tap.recording import RecordingError
 from harness.usage import UsageError
 from harness.version import TOOL_VERSION
 from mockserver.door import PortInUseError, RemoteHostError
@@ -121,6 +124,8 @@ app.command("capture")(_guarded(capture.command))
 app.command("verify")(_guarded(verify.command))
 app.command("drift")(_guarded(drift.command))
 app.command("compat")(_guarded(compat.command))
+tap.add_to(app, _guarded)
+app.command("explain")(_guarded(explain.command))
 app.command("mutants")(_guarded(mutants.command))
 app.command("test", context_settings={"allow_extra_args": True, "ignore_unknown_options": True})(_guarded(test.command))
 
@@ -133,6 +138,7 @@ _BAD_INPUT: Final = (
     PortInUseError,
     CorpusError,
     ResultsError,
+    RecordingError,
     RequirementError,
     ClientFailure,
 )

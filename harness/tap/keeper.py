@@ -10,7 +10,7 @@ from typing import Final
 from harness.tap.event import OTHER, Event, Side
 from harness.tap.listener import Listener, Piece
 from harness.tap.pseudonyms import Pseudonyms
-from harness.tap.recording import Redacted
+from harness.tap.recording import NOTHING, Redacted
 
 KEPT_OF_A_PAYLOAD: Final = 4096
 """Bytes of each payload that are written down unless another limit is given."""
@@ -90,7 +90,7 @@ class Keeper:
         listener: Listener,
         *,
         limit: int = KEPT_OF_A_PAYLOAD,
-        redacted: Redacted = Redacted(),  # noqa: B008  # a frozen value
+        redacted: Redacted = NOTHING,
         pseudonyms: Pseudonyms | None = None,
     ) -> None:
         self._listener = listener

@@ -51,6 +51,9 @@ class Redacted:
         return self.keys or self.payloads
 
 
+NOTHING: Final = Redacted()
+
+
 @dataclass(frozen=True)
 class Header:
     """Between whom the proxy stood."""
@@ -60,7 +63,7 @@ class Header:
     to: str
     profile: str | None = None
     """The release that both sides were said to be; None: not said."""
-    redacted: Redacted = Redacted()
+    redacted: Redacted = NOTHING
     started: str = ""
     tool_version: str = TOOL_VERSION
 

@@ -70,7 +70,7 @@ class Refusal:
 
 
 class ImaginedServer:
-    """Follows the stream of a client as a server of one generation would: how many replies are due, and whether it would go on."""
+    """Follows the stream of a client as a server of one generation would: how many replies are due, and if it would go on."""
 
     def __init__(self, generation: Generation) -> None:
         self.generation = generation

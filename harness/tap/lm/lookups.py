@@ -183,7 +183,7 @@ def _by_name(key: str) -> dict[str, Part]:
 
 
 def _spellings(parts: dict[str, Part]) -> list[int | str]:
-    """The hash of a key as numbers that equal those of the same hash spelled otherwise: in another base, without sign, in case."""
+    """The hash of a key as numbers, equal to those of the same hash in another base, without its sign or in upper case."""
     if "hash" not in parts:
         return []
     text = parts["hash"].text

@@ -289,9 +289,9 @@ def _spans(release: Release, header: bytes) -> dict[int, _Span]:
     text = header[begin : begin + KEY_FIELD_SIZE].decode(errors="surrogateescape").rstrip(" ")
     for part in key_parts(release, text):
         offset = begin + part.offset
-        found.setdefault(
-            offset, _Span(offset, max(1, len(part.text.encode(errors="surrogateescape"))), part.name, repr(part.text))
-        )
+        size = max(1, len(part.text.encode(errors="surrogateescape")))
+        value = repr(part.text) + (f" (not {part.expected})" if part.expected else "")
+        found.setdefault(offset, _Span(offset, size, part.name, value))
     return found
 
 
@@ -309,9 +309,12 @@ def _same(meant: _Span, read: _Span) -> bool:
 
 def _sides_differ(first: Exchange, client: Guess, server: Guess, wrong: WrongByte, at: float) -> Finding:
     summary = (
-        f"the client seems to be {client.words}, the server {server.words}; of {first.name}, byte {wrong.place} is the first that "
-        f"they read differently: {wrong.meant} to the client, {wrong.read} to the server"
+        f"the client seems to be {client.words}, the server {server.words}; of {first.name}, byte {wrong.place} is the first "
+        f"that they read differently: {wrong.meant} to the client, {wrong.read} to the server"
     )
+    sizes = [lm_profile(guess.candidates[-1]).header.reply_size for guess in (client, server)]
+    if sizes[0] != sizes[1]:
+        summary += f"; of a reply the client reads {sizes[0]} bytes, and the server sends {sizes[1]}"
     if wrong.refusal:
         summary += f"; the server refuses it: {wrong.refusal}"
     return Finding(
