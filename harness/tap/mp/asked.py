@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
-from harness.tap.mp.candidates import Side, Wrong, operation_in, wrong_request
-from harness.tap.mp.dealings import Dealt, dealt
+from harness.tap.mp.candidates import Reading, Side, Wrong, groups, operation_in, wrong_request
+from harness.tap.mp.dealings import Dealt
 from harness.tap.mp.parts import STREAM, Parts
 from wire.mp.operations import Operation, operation_table
 from wire.release import Release
@@ -55,12 +55,26 @@ class Asked:
         return found.pop() if len(found) == 1 else None
 
 
-def read(
-    parts: Parts, client: Iterable[Release], servers: Iterable[Release]
-) -> tuple[dict[Release, Wrong | None], dict[Release, Dealt]]:
-    """What is wrong with a request to each release in the loose reading, and what becomes of it at each server."""
-    wrong = {release: wrong_request(release, parts, "loose") for release in dict.fromkeys([*client, *servers])}
-    return wrong, {release: dealt(release, parts, wrong[release]) for release in servers}
+@dataclass
+class Look:
+    """What is wrong with one request to each release; each is asked once."""
+
+    parts: Parts
+    _found: dict[tuple[Release, Reading], Wrong | None] = field(default_factory=dict)
+
+    def __call__(self, release: Release, reading: Reading) -> Wrong | None:
+        """The first byte that the release would not have written, or does not take."""
+        place = release, reading
+        if place not in self._found:
+            self._found[place] = wrong_request(release, self.parts, reading)
+        return self._found[place]
+
+    def fits_any(self) -> bool:
+        """Whether it is a request of any release; what is none says nothing of its sender."""
+        newest = (group[-1] for group in groups())
+        return any(wrong is None for (_, reading), wrong in self._found.items() if reading == "loose") or any(
+            self(release, "loose") is None for release in newest
+        )
 
 
 def meanings(parts: Parts, clients: Iterable[Release]) -> dict[Release, Operation | None]:
@@ -72,15 +86,8 @@ def meanings(parts: Parts, clients: Iterable[Release]) -> dict[Release, Operatio
     return found
 
 
-def weigh_request(side: Side, connection: int, at: float, parts: Parts, loose: Mapping[Release, Wrong | None]) -> bool:
+def weigh_request(side: Side, connection: int, at: float, parts: Parts, look: Look) -> bool:
     """What a request says about the release of the client."""
     number = parts.number
     name = f"operation {number!r:.40}" if number is not None else "a message"
-    return side.weigh(
-        connection,
-        at,
-        name,
-        lambda release, reading: (
-            loose[release] if reading == "loose" and release in loose else wrong_request(release, parts, reading)
-        ),
-    )
+    return side.weigh(connection, at, name, look)

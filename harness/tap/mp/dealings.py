@@ -67,7 +67,7 @@ def trouble(client: Release, server: Release, outcome: Dealt, meant: Operation |
 
     ``place`` is where the body of the operation's frame stands in the stream.
     """
-    name = meant.name if meant is not None else "a message that is no request"
+    name = next((known.name for known in (meant, outcome.met) if known is not None), "a message that is no request")
     if meant is not None and outcome.met is not None and outcome.met.meaning != meant.meaning:
         wrong = number_wrong(client, server, place, meant, outcome.met)
         if outcome.fate == "executed":

@@ -121,6 +121,8 @@ class Judge:
     def _verdicts(self, connection: Connection, asked: Asked) -> list[Trouble | None]:
         clients = [release for release in self._sides.client_candidates(connection) if release in asked.meant]
         servers = [release for release in self._sides.server_candidates() if release in asked.dealt]
+        if not clients:
+            return [trouble(server, server, asked.dealt[server], None, asked.place) for server in servers]
         return [
             trouble(client, server, asked.dealt[server], asked.meant[client], asked.place)
             for client in clients

@@ -15,9 +15,10 @@ from harness.tap.event import Side as Who
 from harness.tap.finding import Finding
 from harness.tap.guess import Guess
 from harness.tap.listener import Piece
-from harness.tap.mp.asked import Asked, meanings, read, weigh_request
+from harness.tap.mp.asked import Asked, Look, meanings, weigh_request
 from harness.tap.mp.candidates import Reading, Wrong, spans, whole_groups, wrong_result
 from harness.tap.mp.connection import Connection
+from harness.tap.mp.dealings import dealt
 from harness.tap.mp.evidence import guess_of
 from harness.tap.mp.flows import Flows, finding
 from harness.tap.mp.judge import MISUNDERSTOOD, Judge, field_of
@@ -184,18 +185,19 @@ class MpListener:
         """A request, and whether it says anything new of its client."""
         single = len(parts.parts) < 2
         mine, all_of_them = connection.client, self.sides.clients
-        at_servers = [*self.sides.server.alive["loose"], *self.sides.server_candidates()]
-        loose, dealt = read(parts, [*mine.alive["loose"], *all_of_them.alive["loose"]], at_servers)
+        look = Look(parts)
+        at_servers = dict.fromkeys([*self.sides.server.alive["loose"], *self.sides.server_candidates()])
+        dealt_with = {release: dealt(release, parts, look(release, "loose")) for release in at_servers}
         narrowed = False
-        if not single and parts.whole:
-            narrowed = weigh_request(mine, connection.number, seen.at, parts, loose)
-            narrowed |= weigh_request(all_of_them, connection.number, seen.at, parts, loose)
+        if not single and parts.whole and look.fits_any():
+            narrowed = weigh_request(mine, connection.number, seen.at, parts, look)
+            narrowed |= weigh_request(all_of_them, connection.number, seen.at, parts, look)
         known = [*self.sides.client_candidates(connection), *mine.alive["loose"]]
         asked = Asked(
             connection.number, seen.at, connection.exchanges, parts.uid, parts.operation or b"", parts.message.offset,
-            parts.message.end if single else parts.message.frames[1].offset, dealt, meanings(parts, known),
+            parts.message.end if single else parts.message.frames[1].offset, dealt_with, meanings(parts, known),
         )  # fmt: skip
-        killed = frozenset(release for release, outcome in dealt.items() if outcome.fate == "killed")
+        killed = frozenset(release for release, outcome in dealt_with.items() if outcome.fate == "killed")
         if killed and not single and len(connection.killers) < _MOST_KILLERS:
             connection.killers.append((asked.exchange, killed))
         return asked, narrowed
