@@ -193,7 +193,7 @@ def wrong_operation(table: OperationTable, parts: Parts) -> Wrong:
     numbers = [operation.number for operation in table.operations if isinstance(operation.number, int)]
     part = parts.parts[1]
     got = "an empty frame" if not part.data else part.refused or _told(part.value)
-    return at_frame(parts, 1, 0, "operation", f"an operation of lmcache {table.release}, {min(numbers)} to {max(numbers)}", got)
+    return at_frame(parts, 1, 0, "operation", f"{min(numbers)} to {max(numbers)}", got)
 
 
 def wrong_count(operation: Operation, parts: Parts) -> Wrong | None:

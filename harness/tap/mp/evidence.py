@@ -27,7 +27,12 @@ def _evidence(side: Side, reading: Reading, *, weak: bool) -> list[Evidence]:
         by_message.setdefault((found.connection, found.at, found.wrong.stream), []).append(release)
     result = []
     for (connection, at, offset), releases in by_message.items():
-        newest = side.excluded[reading][max(releases)]
-        words = f"{newest.operation}, {newest.wrong.what}: {newest.wrong.got}; {max(releases)} has {newest.wrong.expected}"
-        result.append(Evidence(at, connection, offset, words, tuple(sorted(whole_groups(releases))), weak))
+        newest, release = side.excluded[reading][max(releases)], max(releases)
+        words = (
+            f"{newest.operation} has {newest.wrong.got} as {newest.wrong.what}, and lmcache {release} has {newest.wrong.expected}"
+        )
+        if newest.wrong.what in ("reply", "silence"):
+            words = f"{newest.operation}: {newest.wrong.got}, and from lmcache {release} there is {newest.wrong.expected}"
+        certain = all(one in side.excluded["loose"] for one in releases)
+        result.append(Evidence(at, connection, offset, words, tuple(sorted(whole_groups(releases))), weak and not certain))
     return result

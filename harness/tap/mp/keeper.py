@@ -12,14 +12,13 @@ from dataclasses import dataclass, field, replace
 from typing import Final
 
 from harness.tap.event import OTHER, Event, Side
-from harness.tap.listener import Piece
+from harness.tap.keeper import KEPT_OF_A_PAYLOAD, Keeper
+from harness.tap.listener import Listener, Piece
 from harness.tap.mp.redact import Redactor
 from harness.tap.mp.zmtp import KEPT, KEPT_FRAMES, Body, Broken, Command, Item, Message, Stream
 from harness.tap.pseudonyms import Pseudonyms
-from harness.tap.recording import Redacted
+from harness.tap.recording import NOTHING, Redacted
 
-KEPT_OF_A_PAYLOAD: Final = 4096
-"""Bytes of a frame that is bytes as a whole."""
 MOST_HELD: Final = 16 << 20
 """Bytes of a side that wait for the rest of a message; more are left out."""
 _BYTES: Final = (0xC4, 0xC5, 0xC6)
@@ -42,17 +41,19 @@ class _Side:
     """The first byte of the body that is under way."""
 
 
-class MpKeeper:
+class MpKeeper(Keeper):
     """Makes of each event those that are written down."""
 
     def __init__(
         self,
+        listener: Listener,
         *,
         limit: int = KEPT_OF_A_PAYLOAD,
-        redacted: Redacted = Redacted(),  # noqa: B008  # a frozen value
+        redacted: Redacted = NOTHING,
         pseudonyms: Pseudonyms | None = None,
     ) -> None:
-        self._limit = 0 if redacted.payloads else limit
+        super().__init__(listener, limit=limit, redacted=redacted, pseudonyms=pseudonyms)
+        self._kept = 0 if redacted.payloads else limit
         self._redactor = Redactor.of(redacted, pseudonyms or Pseudonyms()) if redacted else None
         self._sides: dict[tuple[int, Side], _Side] = {}
 
@@ -128,13 +129,13 @@ class MpKeeper:
             self._leave_out_of(side, side.stream.bodies[0])
 
     def _leave_out_of(self, side: _Side, body: Body) -> None:
-        if body.length <= min(self._limit, KEPT):
+        if body.length <= min(self._kept, KEPT):
             return
         first = next(
             (event.data[body.offset - at] for at, event in side.held if at <= body.offset < at + len(event.data)), side.first
         )
         side.first = first
-        limit = self._limit + 5 if first in _BYTES else KEPT
+        limit = self._kept + 5 if first in _BYTES else KEPT
         if body.length > limit:
             side.gaps.append((body.offset + limit, body.end))
 

@@ -67,11 +67,12 @@ def listen(events: Sequence[Event], profile: Release | None = None) -> Heard:
 class MpListener:
     """One recording, or one proxy while it runs."""
 
-    def __init__(self, profile: Release | None = None, *, earlier: MpListener | None = None) -> None:
+    def __init__(self, profile: Release | None = None, *, patience: float = PATIENCE, earlier: MpListener | None = None) -> None:
         """``profile`` is the release that both sides are said to be; ``earlier`` has heard the same events before."""
         self.sides: Sides = Sides.of(profile, None if earlier is None else earlier.sides)
         self._judge = Judge(self.sides)
-        self._silence = Silence(self.sides, self._judge)
+        self._silence = Silence(self.sides, self._judge, patience)
+        self._patience = patience
         self._flows = Flows()
         self._talk = Talk()
 
@@ -97,7 +98,7 @@ class MpListener:
         yield from self._silence.dead(now)
         for connection in list(self.sides.connections.values()):
             for asked in list(connection.open.values()):
-                if now - asked.at >= PATIENCE:
+                if now - asked.at >= self._patience:
                     yield from self._silence.unanswered(connection, asked, now)
         yield from self._judge.open_questions()
         yield from self._flows.finish(now)
@@ -309,7 +310,13 @@ class MpListener:
             maybe = set(whole_groups(self.sides.clients.alive["loose"])) & set(server.candidates)
             rule = "mp.sides.may-differ" if maybe else "mp.sides.differ"
             words = f"the client seems to be {client.words}, the server {server.words}"
-            yield Finding(RULES[rule], 0, now, "client", words, expected=server.words, got=client.words)
+            first = self.first_wrong
+            if first is None:
+                yield Finding(RULES[rule], 0, now, "client", words, expected=server.words, got=client.words)
+                return
+            place = f"byte {first.offset} of what the client sent on connection {first.connection}, {first.field}"
+            words += f"; the first byte that they read differently is {place}"
+            yield Finding(RULES[rule], 0, now, "client", words, None, first.field, first.expected, first.got)
 
 
 def _sizes(connection: Connection, seen: Seen, parts: Parts) -> Iterator[Finding]:

@@ -137,7 +137,6 @@ _SIGNED: Final = {
     0xD2: (-(1 << 31), -(1 << 15) - 1),
     0xD3: (-(1 << 63), -(1 << 31) - 1),
 }
-_BLOCK: Final = 64
 _STREAM_FRAMES: Final = 3
 
 
@@ -148,11 +147,13 @@ class Redactor:
     redacted: Redacted
     pseudonyms: Pseudonyms
     numbers: Permutation
+    secret: bytes
 
     @classmethod
     def of(cls, redacted: Redacted, pseudonyms: Pseudonyms) -> Redactor:
         """A redactor with the secret of the pseudonyms."""
-        return cls(redacted, pseudonyms, Permutation(pseudonyms.digest_begins_with))
+        secret = bytes.fromhex(pseudonyms.digest("multiprocess"))
+        return cls(redacted, pseudonyms, Permutation(secret), secret)
 
     def message(self, frames: Sequence[bytes]) -> list[bytes]:
         """The frames of a message, each as long as it was."""
@@ -247,8 +248,7 @@ class Redactor:
     def _opaque(self, data: bytes, *, letters: bool = False) -> bytes:
         """Other bytes, which follow from these and the secret."""
         made = bytearray()
-        key = self.pseudonyms.digest_begins_with[:_BLOCK]
-        seed = hashlib.blake2b(data, digest_size=32, key=key).digest()
+        seed = hashlib.blake2b(data, digest_size=32, key=self.secret).digest()
         while len(made) < len(data):
             made += hashlib.blake2b(seed + len(made).to_bytes(8, "big"), digest_size=64).digest()
         found = bytes(made[: len(data)])

@@ -28,9 +28,10 @@ _AT_ONCE: Final = 0.5
 class Silence:
     """Looks after open requests."""
 
-    def __init__(self, sides: Sides, judge: Judge) -> None:
+    def __init__(self, sides: Sides, judge: Judge, patience: float = PATIENCE) -> None:
         self._sides = sides
         self._judge = judge
+        self._patience = patience
         self._answered: dict[bytes, float] = {}
         """Operations that were answered, and when last."""
         self._last_reply: float | None = None
@@ -49,13 +50,13 @@ class Silence:
     def overdue(self, connection: Connection, now: float) -> Iterator[Finding]:
         """Requests that have waited for very long."""
         for asked in list(connection.open.values()):
-            if now - asked.at < OVERDUE:
+            if now - asked.at < max(OVERDUE, self._patience):
                 break
             yield from self.unanswered(connection, asked, now)
 
     def unanswered(self, connection: Connection, asked: Asked, now: float) -> Iterator[Finding]:
         """A request that nobody answered."""
-        if asked.of_stream or "mp.request.unanswered" in asked.told or now - asked.at < asked.patience + PATIENCE:
+        if asked.of_stream or "mp.request.unanswered" in asked.told or now - asked.at < asked.patience + self._patience:
             return
         asked.told.add("mp.request.unanswered")
         yield from self._readers(connection, asked)
@@ -75,7 +76,7 @@ class Silence:
             yield from self._readers(connection, asked)
         if asked.of_stream or asked.told & NO_ANSWER or "mp.request.unanswered" in asked.told:
             return
-        if at - asked.at >= asked.patience + PATIENCE:
+        if at - asked.at >= asked.patience + self._patience:
             yield from self.unanswered(connection, asked, at)
             return
         words = f"{self._judge.name(connection, asked)} was open for {at - asked.at:.3f} s when its connection ended"
@@ -89,7 +90,9 @@ class Silence:
         waiting = [asked for one in self._sides.connections.values() for asked in one.open.values() if asked.at > last]
         waiting += [asked for one in self._sides.connections.values() for asked in one.unanswered if asked.at > last]
         again = [
-            asked for asked in waiting if asked.operation[:16] in self._answered and now - asked.at >= asked.patience + PATIENCE
+            asked
+            for asked in waiting
+            if asked.operation[:16] in self._answered and now - asked.at >= asked.patience + self._patience
         ]
         if again:
             first = min(waiting, key=lambda asked: asked.at)

@@ -2,75 +2,77 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
 from harness.tap.event import Event
 from harness.tap.event import Side as Who
+from harness.tap.guess import Guess
 from harness.tap.mp.bounded import Bounded
 from harness.tap.mp.candidates import operation_in
 from harness.tap.mp.connection import MOST_OPEN
-from harness.tap.mp.lint import MpListener
+from harness.tap.mp.lint import MpListener, listen
 from harness.tap.mp.parts import Parts
 from harness.tap.mp.talk import Seen, Talk
 from harness.tap.mp.zmtp import Broken, Command, Greeting, properties
+from harness.tap.recording import Header
+from harness.tap.story import MOST_ROWS, Conversation, Notes, Row, Story
 from reports.plain import clip
-from reports.words import count
 from wire.mp.operations import Operation, operation_table
+from wire.release import Release
 
 LONGEST: Final = 100
 """Characters of one value."""
 _FEW: Final = 6
+_MOST_PAYLOADS: Final = 8
 
 
-@dataclass
-class Line:
-    """One thing that happened, or a request with its reply."""
-
-    at: float
-    connection: int
-    side: Who
-    text: str
-    exchange: int | None = None
-    """The request on the connection, from 1."""
-    request: Parts | None = None
-    reply: Parts | None = None
-    took: float | None = None
-    """Seconds until the reply."""
-    answer: str = ""
-
-    @property
-    def words(self) -> str:
-        """The line without its time: what was asked, and what came of it."""
-        if self.request is None:
-            return self.text
-        if self.reply is None:
-            return f"{self.text} -> no reply"
-        took = "" if self.took is None else f" ({_duration(self.took)})"
-        return f"{self.text} -> {self.answer}{took}"
+def tell(header: Header, events: Iterable[Event], profile: Release | None) -> Story:
+    """Listen to a recording, twice, and write down what was said."""
+    kept = list(events)
+    heard = listen(kept, profile)
+    notes = Notes()
+    notes.add(heard.findings)
+    teller = _Teller(heard.listener)
+    last = 0.0
+    for event in kept:
+        last = max(last, event.until or event.at)
+        if event.connection:
+            teller.hear(event)
+    guesses: dict[Who, Guess] = {"client": heard.listener.guess("client"), "server": heard.listener.guess("server")}
+    return Story(
+        header, guesses, notes.in_order(), notes.counted, notes.levels, teller.finished(), last, left_out=teller.left_out
+    )
 
 
-@dataclass
-class Story:
+class _Teller:
     """Tells a recording; a request is told at its place, with what became of it later."""
 
-    listener: MpListener
-    """One that has heard it."""
-    _lines: list[Line] = field(default_factory=list)
-    _open: Bounded[tuple[int, bytes], Line] = field(default_factory=lambda: Bounded(MOST_OPEN))
-    _exchanges: dict[int, int] = field(default_factory=dict)
-    _beats: dict[tuple[int, Who], int] = field(default_factory=dict)
+    def __init__(self, listener: MpListener) -> None:
+        self.left_out = 0
+        self._listener = listener
+        self._talk = Talk()
+        self._conversations: dict[int, Conversation] = {}
+        self._open: Bounded[tuple[int, bytes], Row] = Bounded(MOST_OPEN)
+        self._rows = 0
+        self._exchanges: dict[int, int] = {}
+        self._beats: dict[tuple[int, Who], Row] = {}
 
-    def tell(self, events: Iterable[Event]) -> list[Line]:
-        """All lines, in the order of their times."""
-        talk = Talk()
-        for event in events:
-            for seen in talk.feed(event):
-                self._seen(seen)
-        for (connection, side), beats in self._beats.items():
-            self._lines.append(Line(0.0, connection, side, f"the {side} sent {count(beats, 'heartbeat')} of ZeroMQ"))
-        return sorted(self._lines, key=lambda line: line.at)
+    def hear(self, event: Event) -> None:
+        """Tell what an event brought to its end."""
+        one = self._conversations.setdefault(event.connection, Conversation(event.connection, "", event.at))
+        if event.do == "open" and event.side == "client":
+            one.peer = event.text
+        if event.do == "data":
+            one.sent[event.side] += event.size
+        if event.do in ("close", "reset", "error"):
+            one.ended = event.at
+        for seen in self._talk.feed(event):
+            self._seen(seen)
+
+    def finished(self) -> list[Conversation]:
+        """All that was told."""
+        return list(self._conversations.values())
 
     def _seen(self, seen: Seen) -> None:
         match seen.what:
@@ -79,37 +81,58 @@ class Story:
             case Parts() as parts:
                 self._reply(seen, parts)
             case Command(name=b"PING"):
-                place = seen.connection, seen.side
-                self._beats[place] = self._beats.get(place, 0) + 1
+                self._beat(seen)
             case Command(name=b"PONG"):
                 pass
+            case "open":
+                pass
             case _:
-                self._lines.append(Line(seen.at, seen.connection, seen.side, _plain(seen)))
+                wrong = isinstance(seen.what, Broken) or seen.what == "error"
+                self._add(Row(seen.at, seen.connection, seen.side, _plain(seen), wrong=wrong))
+
+    def _beat(self, seen: Seen) -> None:
+        """Heartbeats of a side are one line."""
+        place = seen.connection, seen.side
+        row = self._beats.get(place)
+        if row is None:
+            row = self._beats[place] = Row(seen.at, seen.connection, seen.side, f"heartbeats of the {seen.side}'s ZeroMQ", "0")
+            self._add(row)
+        row.about = str(int(row.about) + 1)
 
     def _request(self, seen: Seen, parts: Parts) -> None:
         number = self._exchanges[seen.connection] = self._exchanges.get(seen.connection, 0) + 1
         operation = self._operation(seen.connection, parts)
         name = operation.name if operation is not None else _unknown(parts)
-        words = ", ".join(filter(None, (told(part.value) if not part.refused else part.refused for part in parts.behind[:8])))
-        line = Line(seen.at, seen.connection, "client", f"{name} {words}".strip(), number, parts)
-        self._lines.append(line)
+        words = [told(part.value) if not part.refused else part.refused for part in parts.behind[:_MOST_PAYLOADS]]
+        row = Row(
+            seen.at, seen.connection, "client", name, ", ".join(words), outcome="" if parts.of_stream else "no reply",
+            exchange=number, wrong=not parts.of_stream,
+        )  # fmt: skip
+        self._add(row)
         if not parts.of_stream:
-            self._open[seen.connection, parts.uid] = line
+            self._open[seen.connection, parts.uid] = row
 
     def _reply(self, seen: Seen, parts: Parts) -> None:
-        line = self._open.get((seen.connection, parts.uid))
+        row = self._open.get((seen.connection, parts.uid))
         answer = "ok"
         if parts.behind:
             answer = told(parts.behind[0].value) if not parts.behind[0].refused else parts.behind[0].refused
-        if line is None or line.reply is not None:
-            self._lines.append(Line(seen.at, seen.connection, "server", f"a reply: {answer}", reply=parts))
+        if row is None or row.took is not None:
+            self._add(Row(seen.at, seen.connection, "server", "reply", outcome=answer))
             return
-        line.reply, line.took, line.answer = parts, seen.at - line.at, answer
+        row.outcome, row.took, row.wrong = answer, seen.at - row.at, False
+
+    def _add(self, row: Row) -> None:
+        self._rows += 1
+        if self._rows > MOST_ROWS:
+            self.left_out += 1
+        else:
+            self._conversations[row.connection].rows.append(row)
 
     def _operation(self, number: int, parts: Parts) -> Operation | None:
         """What a request was to the newest client that it may have come from."""
-        candidates = self.listener.sides.client_candidates(self.listener.sides.connection(number))
-        for release in sorted(candidates, reverse=True):
+        sides = self._listener.sides
+        for release in sorted(sides.client_candidates(sides.connection(number)), reverse=True):
             found = operation_in(operation_table(release), parts)
             if found is not None:
                 return found
@@ -141,8 +164,6 @@ def _plain(seen: Seen) -> str:
             return f"the {seen.side} sent the command {found.name.decode('ascii', 'replace')}"
         case Broken() as found:
             return f"from here on the {seen.side} cannot be read: {found.summary}"
-        case "open":
-            return f"the {'client came from' if seen.side == 'client' else 'server was reached at'} {seen.text}".strip()
         case "end":
             return f"the {seen.side} sends no more"
         case "reset":
@@ -185,12 +206,3 @@ def _key(key: Mapping[str, Any]) -> str:
     if key.get("cache_salt"):
         words.append(f"salt {told(key['cache_salt'])}")
     return f"key({', '.join(words)})"
-
-
-def _duration(seconds: float) -> str:
-    return f"{seconds * 1000:.1f} ms" if seconds < 1 else f"{seconds:.2f} s"
-
-
-def tell(events: Iterable[Event], listener: MpListener) -> Sequence[Line]:
-    """The story of a recording that was listened to."""
-    return Story(listener).tell(events)
