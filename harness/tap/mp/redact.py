@@ -138,6 +138,7 @@ _SIGNED: Final = {
     0xD3: (-(1 << 63), -(1 << 31) - 1),
 }
 _STREAM_FRAMES: Final = 3
+_HIGHEST: Final = max(len(names) for _, names in ORDERS.rows())
 
 
 @dataclass(frozen=True)
@@ -158,10 +159,13 @@ class Redactor:
     def message(self, frames: Sequence[bytes]) -> list[bytes]:
         """The frames of a message, each as long as it was."""
         of_stream = len(frames) == _STREAM_FRAMES and frames[1] == STREAM_MARK and frames[2] in STREAM_WORDS
-        return [frame if of_stream and index else self.frame(index, frame) for index, frame in enumerate(frames)]
+        request = len(frames) > 1 and _names_an_operation(frames[1])
+        return [
+            frame if of_stream and index else self.frame(index, frame, understood=request) for index, frame in enumerate(frames)
+        ]
 
-    def frame(self, index: int, data: bytes) -> bytes:
-        """One frame: the uid, the operation, or what stands behind them."""
+    def frame(self, index: int, data: bytes, *, understood: bool = True) -> bytes:
+        """One frame: the uid, the operation, or what stands behind them; of an operation that there is, or of who knows what."""
         if not data or not self.redacted:
             return data
         try:
@@ -173,7 +177,7 @@ class Redactor:
         made = bytearray(data)
         worlds = _worlds(data, found)
         for place in found:
-            self._value(made, data, place, worlds)
+            self._value(made, data, place, worlds, understood=understood)
         return bytes(made)
 
     def _short(self, index: int, data: bytes, found: list[Place]) -> bytes:
@@ -187,14 +191,18 @@ class Redactor:
             return data[: found[0].body] + self._opaque(text)
         return NEVER * len(data) if index else self._opaque(data)
 
-    def _value(self, made: bytearray, data: bytes, place: Place, worlds: Mapping[Path, int]) -> None:
+    def _value(self, made: bytearray, data: bytes, place: Place, worlds: Mapping[Path, int], *, understood: bool) -> None:
         """Redact one value where it stands."""
         name = next((str(step) for step in reversed(place.path) if not isinstance(step, int)), "")
-        known = not any(not isinstance(step, int) and step not in NAMES for step in place.path)
+        known = understood and not any(not isinstance(step, int) and step not in NAMES for step in place.path)
         private = self.redacted.keys or not known
         match place.kind:
             case "str":
-                text = data[place.body : place.end].decode("utf-8", "surrogateescape")
+                try:
+                    text = data[place.body : place.end].decode()
+                except UnicodeDecodeError:  # what was no text before is none afterwards
+                    made[place.body : place.end] = b"\xff" * (place.end - place.body)
+                    return
                 harmless = (place.is_key and text in NAMES) or (not place.is_key and text in TEXTS)
                 if private and not harmless:
                     made[place.body : place.end] = self._text(text, salt=name == "cache_salt")
@@ -241,9 +249,9 @@ class Redactor:
         return b"".join([*parts, self._word(word)])
 
     def _word(self, word: str) -> bytes:
-        size = len(word.encode("utf-8", "surrogateescape"))
-        made = self.pseudonyms.name(word, what="mp").encode("utf-8", "surrogateescape") if word.isprintable() else b""
-        return made if len(made) == size else self._opaque(word.encode("utf-8", "surrogateescape"), letters=True)
+        size = len(word.encode())
+        made = self.pseudonyms.name(word, what="mp").encode() if word.isprintable() else b""
+        return made if len(made) == size else self._opaque(word.encode(), letters=True)
 
     def _opaque(self, data: bytes, *, letters: bool = False) -> bytes:
         """Other bytes, which follow from these and the secret."""
@@ -281,6 +289,11 @@ class Redactor:
             return bytes(made[:end]) + bytes(len(body) - end)
         stop = body.find(b".", end)
         return bytes(made[: stop + 1]) + bytes(len(body) - stop - 1)
+
+
+def _names_an_operation(frame: bytes) -> bool:
+    """Whether the operation's frame is a number that operations have, or the name of one."""
+    return (len(frame) == 1 and 0 < frame[0] <= _HIGHEST) or frame[1:].decode("utf-8", "replace") in _OPERATIONS
 
 
 def _worlds(data: bytes, found: Iterable[Place]) -> dict[Path, int]:
