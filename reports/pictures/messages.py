@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Final
 
 from reports.collisions.effects import PLAIN, Family
@@ -21,6 +22,7 @@ LABELS: Final = 176.0
 COLUMN: Final = 760.0
 """CSS pixels of the words above the two columns, which are not to push them apart."""
 STEP: Final = FLAT + 7
+_LEGEND: Final = (*LEGEND[:2], replace(LEGEND[-1], words="another type"))
 
 
 def messages_picture(href: Href = nowhere) -> Picture:
@@ -45,7 +47,7 @@ def draw(stories: Sequence[Story], numbers: Numbering, href: Href = nowhere) -> 
         COLUMN,
     )
     y = _scheme(drawing, y + 6)
-    top = legend(drawing, y + 6, [entry for entry in LEGEND if entry.letter != "M"], COLUMN) + 6
+    top = legend(drawing, y + 6, _LEGEND, COLUMN) + 6
     families = {one.name: one.family for one in numbers.rows}
     x = 0.0
     for column in (PLAIN, [family for family in Family if family not in PLAIN]):
