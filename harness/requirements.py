@@ -20,6 +20,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, Literal, cast, get_args
 
+from reports.requirement_text import RequirementText
 from reports.side import SIDES, Side
 from wire.errors import UnknownReleaseError
 from wire.release import KNOWN_RELEASES, ReleaseRange
@@ -78,6 +79,11 @@ def load_requirements(directory: Path | None = None) -> dict[str, Requirement]:
             found[requirement.id] = requirement
             places[requirement.id] = f"{path}:{line}"
     return found
+
+
+def requirement_texts() -> dict[str, RequirementText]:
+    """The words of every requirement, for reports."""
+    return {name: RequirementText(one.level, one.statement, one.why) for name, one in load_requirements().items()}
 
 
 def _specification() -> Path:

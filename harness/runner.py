@@ -32,7 +32,7 @@ from harness.named_class import parse_params
 from harness.placeholders import WORDS, unknown_words
 from harness.plugin import CLIENT_START, DEADLINE, SEED
 from harness.protocols import BOTH, DECLARED, Protocol, as_choice, declared, named, no_case, parse_protocol
-from harness.requirements import load_requirements
+from harness.requirements import load_requirements, requirement_texts
 from harness.room import alone_in, require_room_for_results, require_room_for_summary
 from harness.servers.spec import ServerSpec, parse_server, require_one_release
 from harness.sharding import parse_shard
@@ -287,7 +287,7 @@ def _judge(options: RunOptions, budget: Budget, known: ExpectationsFile | None, 
             console.print(f"the run ended before its first case; nothing is claimed about the {options.side}")
             return ExitCode.UNDECIDED
         results = read_results(path)
-        write_reports(results, options.folder, options.summary)
+        write_reports(results, options.folder, options.summary, requirement_texts())
         print_summary(console, results, path, limit=options.failures)
         if options.write_expectations is not None:
             write_the_list(results, options.write_expectations, force=options.force, old=known)

@@ -29,6 +29,7 @@ from harness.cli import (
     run,
     serve,
     server,
+    site,
     smoke,
     test,
     verify,
@@ -120,6 +121,7 @@ app.command("keys")(_guarded(keys.command))
 app.command("capture")(_guarded(capture.command))
 app.command("verify")(_guarded(verify.command))
 app.command("drift")(_guarded(drift.command))
+app.command("site")(_guarded(site.command))
 app.command("compat")(_guarded(compat.command))
 app.command("mutants")(_guarded(mutants.command))
 app.command("test", context_settings={"allow_extra_args": True, "ignore_unknown_options": True})(_guarded(test.command))

@@ -11,6 +11,7 @@ import typer
 
 from harness.cli import options
 from harness.expectations.write import require_free
+from harness.requirements import requirement_texts
 from harness.room import require_room_for_results, require_room_for_summary
 from harness.runner import own_output, write_the_list
 from harness.usage import UsageError
@@ -60,7 +61,7 @@ def command(
             writer.add(case)
         writer.close(complete=run.complete, seconds=run.seconds)
     merged = read_results(target)
-    write_reports(merged, out, summary)
+    write_reports(merged, out, summary, requirement_texts())
     with own_output() as output:
         print_summary(make_console(output), merged, target, limit=failures)
     if write_expectations is not None:

@@ -80,3 +80,22 @@ def test_the_cases_of_another_side_do_not_show_that_a_server_is_conformant(heade
         writer.add(make_case("lm.get.partial-header"))
         writer.add(make_case("servers.better.list", Verdict.UNSUPPORTED, judges="server"))
     assert read_results(path).exit_code is ExitCode.NOT_CONFORMANT
+
+
+@pytest.mark.parametrize(
+    ("side", "suspects"),
+    [
+        ("client", "Repair harness, mock or environment first"),
+        ("server", "Repair harness, mock or environment first"),
+        ("plugin", "Repair harness or environment first"),
+        ("connector", "Repair harness or environment first"),
+    ],
+)
+def test_an_undecided_run_sends_nobody_to_a_mock_that_was_not_there(results, make_case, side, suspects):
+    undecided = replace(
+        results,
+        header=replace(results.header, side=side),
+        cases=(make_case(verdict=Verdict.HARNESS_ERROR),),
+        footer=None if results.footer is None else replace(results.footer, exit_code=ExitCode.UNDECIDED),
+    )
+    assert suspects in headline(undecided).because
