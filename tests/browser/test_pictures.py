@@ -1,7 +1,6 @@
 """All pictures in a real browser: nothing overlaps, nothing is cut off, everything can be read, in light and in dark.
 
-They are taken from ``docs/pictures``, which a test of the documentation holds against the program: to make them reads every
-capture.
+They are taken from ``docs/pictures``, which a test of the documentation holds against the program; making them takes seconds.
 """
 
 import json
