@@ -64,7 +64,8 @@ def _because(results: Results) -> str:
     tally = f"{count_of_cases(len(results.cases))} in {results.seconds:.1f} s: {said}."
     match results.exit_code:
         case ExitCode.UNDECIDED:
-            return f"{tally} Repair harness, mock or environment first, then run again."
+            suspects = "harness, mock or environment" if results.header.side in {"client", "server"} else "harness or environment"
+            return f"{tally} Repair {suspects} first, then run again."
         case ExitCode.NOT_CONFORMANT if not any(counts[verdict] for verdict in NOT_CONFORMANT):
             side = results.header.side
             return f"{tally} No case that judges the {side} passed: it declares nothing that was asked, so nothing was shown."

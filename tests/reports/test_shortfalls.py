@@ -6,9 +6,10 @@ from dataclasses import replace
 import pytest
 
 from reports.diagnosis import Diagnosis
+from reports.formats.junit import junit_xml
+from reports.formats.table import FORMATS
 from reports.headline import headline
-from reports.junit import junit_xml
-from reports.outputs import write_reports
+from reports.outputs import Wanted, write_reports
 from reports.results import ResultsWriter, read_results
 from reports.terminal import summary_lines
 from reports.verdict import ExitCode, Verdict
@@ -60,7 +61,7 @@ def test_junit_has_them_as_skipped_with_the_reason(results):
 
 
 def test_both_pages_have_them(results, tmp_path):
-    write_reports(results, tmp_path, tmp_path / "summary.md")
+    write_reports(results, tmp_path, [Wanted(FORMATS["markdown"], tmp_path / "summary.md")])
     for name in ("report.html", "summary.md"):
         page = (tmp_path / name).read_text()
         assert "Short of a SHOULD" in page
@@ -80,3 +81,22 @@ def test_the_cases_of_another_side_do_not_show_that_a_server_is_conformant(heade
         writer.add(make_case("lm.get.partial-header"))
         writer.add(make_case("servers.better.list", Verdict.UNSUPPORTED, judges="server"))
     assert read_results(path).exit_code is ExitCode.NOT_CONFORMANT
+
+
+@pytest.mark.parametrize(
+    ("side", "suspects"),
+    [
+        ("client", "Repair harness, mock or environment first"),
+        ("server", "Repair harness, mock or environment first"),
+        ("plugin", "Repair harness or environment first"),
+        ("connector", "Repair harness or environment first"),
+    ],
+)
+def test_an_undecided_run_sends_nobody_to_a_mock_that_was_not_there(results, make_case, side, suspects):
+    undecided = replace(
+        results,
+        header=replace(results.header, side=side),
+        cases=(make_case(verdict=Verdict.HARNESS_ERROR),),
+        footer=None if results.footer is None else replace(results.footer, exit_code=ExitCode.UNDECIDED),
+    )
+    assert suspects in headline(undecided).because
