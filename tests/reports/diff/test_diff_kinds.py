@@ -80,7 +80,10 @@ def missing(old, new):
         ({"shard": Shard(1, 4)}, "NEW is shard 1/4 alone"),
         ({"left_out": ("lm",)}, "NEW left out the cases of lm: the client declares none of their operations"),
         ({"command_line": ("lmconform", "run", "--only", "lm.put.*")}, "NEW ran with --only lm.put.*"),
-        ({"command_line": ("lmconform", "run", "--only=lm.get.partial-header[*-fixtures]")}, "NEW ran with --only lm.get.partial"),
+        (
+            {"command_line": ("lmconform", "run", "--only=lm.get.partial-header[*-fixtures]")},
+            "NEW ran with --only lm.get.partial",
+        ),
         ({"command_line": ("lmconform", "run", "--protocol", "mp")}, "NEW ran with --protocol mp alone"),
         ({"command_line": ("lmconform", "run", "--properties")}, "NEW ran with --properties"),
         ({"incomplete": "the run was stopped"}, "NEW did not end"),
