@@ -116,7 +116,7 @@ def test_other_formats_are_written_where_they_are_wanted(action):
 
 @pytest.fixture
 def judged(tmp_path):
-    """The action on a runner whose ``lmconform run`` does nothing but leave results that are there already: of one case, which failed."""
+    """The action on a runner whose ``lmconform run`` leaves results that are there already: of one case, which failed."""
     runner = Action(ROOT / "action.yml", tmp_path)
     prepared = tmp_path / "prepared"
     client = ClientInfo("stdio:./mine", "mine", "1", "Rust")
