@@ -3,7 +3,6 @@
 import dataclasses
 
 import pytest
-from conftest import NARROW, WIDE
 
 from reports.diagnosis import Diagnosis
 from reports.diff.compare import compare
@@ -15,6 +14,7 @@ from reports.record import CaseRecord, ClientInfo, RunHeader
 from reports.results import Results
 from reports.verdict import Verdict
 
+WIDE, NARROW = {"width": 1280, "height": 900}, {"width": 390, "height": 844}
 HOSTILE = "</pre><script>document.title = 'owned'</script><img src=https://evil.example/x onerror=alert(1)>"
 HEADER = RunHeader(
     "0.1.0", "2026-01-02T03:04:05Z", ClientInfo("stdio:./mine", "mine", "1", "Rust"), ("0.5.6",), ("mock",), ("lmconform",), 0,

@@ -78,7 +78,7 @@ def test_one_cause_is_told_once(run, make_case, fail, form):
 
 def test_text_ends_with_the_verdict(every_kind):
     lines = text(compare(*every_kind)).splitlines()
-    assert any(line.startswith("UNDECIDED  in NEW, harness, mock or environment failed in 1 case") for line in lines)
+    assert any(line.startswith("UNDECIDED  NEW has 1 case in which harness, mock or environment failed") for line in lines)
     assert lines[-1].endswith("as before.")
 
 
