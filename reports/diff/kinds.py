@@ -49,6 +49,26 @@ MEANINGS: Final[Mapping[Kind, str]] = MappingProxyType(
     }
 )
 
+_COUNTED: Final[Mapping[Kind, tuple[str, str]]] = MappingProxyType(
+    {
+        Kind.NEW_FAILURES: ("new failure", "new failures"),
+        Kind.NOT_RUN: ("not run", "not run"),
+        Kind.UNEXPECTED_PASSES: ("unexpected pass", "unexpected passes"),
+        Kind.UNSUPPORTED: ("no longer offered", "no longer offered"),
+        Kind.SHORT: ("newly short of a SHOULD", "newly short of a SHOULD"),
+        Kind.FLAKY: ("newly flaky", "newly flaky"),
+        Kind.KNOWN: ("newly known", "newly known"),
+        Kind.SUPPORTED: ("newly offered", "newly offered"),
+    }
+)
+
+
+def counted(kind: Kind, number: int) -> str:
+    """``2 new failures``."""
+    one, many = _COUNTED.get(kind, (kind.value, kind.value))
+    return f"{number} {one if number == 1 else many}"
+
+
 WORSE: Final = frozenset({Kind.BROKEN, Kind.NEW_FAILURES})
 """What makes NEW worse than OLD."""
 

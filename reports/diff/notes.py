@@ -69,7 +69,7 @@ def faults(old: Run, new: Run, changes: Sequence[Change]) -> Iterator[str]:
             yield f"{name} has no case"
     undecided = sum(change.kind is Kind.UNDECIDED for change in changes)
     if undecided:
-        yield f"in NEW, harness, mock or environment failed in {count(undecided, 'case')}"
+        yield f"NEW has {count(undecided, 'case')} in which harness, mock or environment failed"
 
 
 def _part(header: RunHeader) -> str:

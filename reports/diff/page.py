@@ -11,7 +11,7 @@ from jinja2 import Environment
 from reports.diff.model import Comparison
 from reports.diff.view import diff_view, tone_class
 from reports.documents import templates
-from reports.escape import escape
+from reports.escape import escape, escape_markdown
 from reports.run.page import visible
 from reports.run.pages import code_cell, code_span
 
@@ -52,5 +52,6 @@ def marker(title: str = TITLE) -> str:
 @functools.cache
 def _templates(*, html: bool) -> Environment:
     made = templates("reports.diff", html=html)
+    made.filters["told"] = lambda text: escape_markdown(text).replace("@", "@<!-- -->")  # which mentions nobody
     made.filters.update(code=code_span, cell=code_cell, visible=visible, words=lambda kind: str(kind).replace("-", " "))
     return made

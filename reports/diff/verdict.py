@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Set as AbstractSet
 from typing import Final
 
-from reports.diff.kinds import WORSE, Kind
+from reports.diff.kinds import WORSE, Kind, counted
 from reports.diff.model import Comparison
 from reports.headline import Headline, Tone
 from reports.verdict import ExitCode
@@ -43,7 +43,7 @@ def exit_code(found: Comparison, fail_on: AbstractSet[Kind]) -> ExitCode:
 def headline_of(found: Comparison) -> Headline:
     """The word, and why."""
     counts = found.counts
-    told = [f"{number} {kind}" for kind, number in counts.items() if number]
+    told = [counted(kind, number) for kind, number in counts.items() if number]
     tally = f"{', '.join(told)}; " if told else ""
     because = f"{tally}{count(found.unchanged, 'case')} as before."
     if found.faults:
