@@ -68,7 +68,7 @@ def load_requirements(directory: Path | None = None) -> dict[str, Requirement]:
     """
     found: dict[str, Requirement] = {}
     places: dict[str, str] = {}
-    for path in sorted(_existing(directory or _specification()).glob("*.md")):
+    for path in sorted(_existing(directory or specification()).glob("*.md")):
         for line, requirement in _read(path):
             if requirement.id in found:
                 raise RequirementError(
@@ -80,7 +80,8 @@ def load_requirements(directory: Path | None = None) -> dict[str, Requirement]:
     return found
 
 
-def _specification() -> Path:
+def specification() -> Path:
+    """The folder of the specification: that of this source tree or, when installed, the copy in the package."""
     package = Path(__file__).resolve().parent
     beside = package.parent / "docs" / "spec"
     return beside if beside.is_dir() else package / "spec"

@@ -20,6 +20,7 @@ from harness.cli import (
     capture,
     compat,
     connector,
+    dissector,
     drift,
     keys,
     list_cases,
@@ -119,6 +120,7 @@ app.command("serve")(_guarded(serve.command))
 app.command("keys")(_guarded(keys.command))
 app.command("capture")(_guarded(capture.command))
 app.command("verify")(_guarded(verify.command))
+app.command("dissector")(_guarded(dissector.command))
 app.command("drift")(_guarded(drift.command))
 app.command("compat")(_guarded(compat.command))
 app.command("mutants")(_guarded(mutants.command))
