@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import Final
 
 from docs.generator import command_line, plugin_faults, requirements, result_schema
-from docs.generator.machine import guide, kaitai, wireshark
+from docs.generator.machine import guide, kaitai, wireshark, wireshark_mp
 
 PAGES: Final[Mapping[str, Callable[[], str]]] = {
     "docs/reference/command-line.md": command_line.page,
@@ -15,6 +15,7 @@ PAGES: Final[Mapping[str, Callable[[], str]]] = {
     "docs/reference/plugin-faults.md": plugin_faults.page,
     **kaitai.pages(),
     wireshark.LM: wireshark.lm_dissector,
+    wireshark_mp.MP: wireshark_mp.mp_dissector,
     guide.PAGE: guide.page,
 }
 """Path in the repository to what makes it."""
