@@ -77,7 +77,7 @@ def load_requirements(directory: Path | None = None) -> dict[str, Requirement]:
     """
     found: dict[str, Requirement] = {}
     places: dict[str, str] = {}
-    for path in sorted(_existing(directory or _specification()).glob("*.md")):
+    for path in sorted(_existing(directory or specification()).glob("*.md")):
         for line, requirement in _read(path):
             if requirement.id in found:
                 raise RequirementError(
@@ -99,7 +99,8 @@ def _text(one: Requirement, specification: str | None) -> RequirementText:
     return RequirementText(one.level, one.statement, one.why, url)
 
 
-def _specification() -> Path:
+def specification() -> Path:
+    """The folder of the specification: that of this source tree or, when installed, the copy in the package."""
     package = Path(__file__).resolve().parent
     beside = package.parent / "docs" / "spec"
     return beside if beside.is_dir() else package / "spec"

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import Final
 
 from docs.generator import command_line, drawings, plugin_faults, requirements, result_schema
-from docs.generator.machine import kaitai, wireshark
+from docs.generator.machine import guide, kaitai, wireshark, wireshark_mp
 from docs.generator.spec.pages import PAGES as SPECIFICATION
 
 PAGES: Final[Mapping[str, Callable[[], str]]] = {
@@ -18,5 +18,7 @@ PAGES: Final[Mapping[str, Callable[[], str]]] = {
     **drawings.files(),
     **kaitai.pages(),
     wireshark.LM: wireshark.lm_dissector,
+    wireshark_mp.MP: wireshark_mp.mp_dissector,
+    guide.PAGE: guide.page,
 }
 """Path in the repository to what makes it."""

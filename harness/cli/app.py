@@ -21,6 +21,7 @@ from harness.cli import (
     compat,
     connector,
     diff,
+    dissector,
     drift,
     explain,
     keys,
@@ -127,6 +128,7 @@ app.command("serve")(_guarded(serve.command))
 app.command("keys")(_guarded(keys.command))
 app.command("capture")(_guarded(capture.command))
 app.command("verify")(_guarded(verify.command))
+app.command("dissector")(_guarded(dissector.command))
 app.command("drift")(_guarded(drift.command))
 app.command("site")(_guarded(site.command))
 app.command("compat")(_guarded(compat.command))
