@@ -84,7 +84,7 @@ class Missed:
 class _Room:
     """What is left of the bytes that explanations may take together."""
 
-    left: int = ROOM
+    left: int
 
     def takes(self, text: str) -> bool:
         """Whether a text fits; then its bytes are taken."""
@@ -99,15 +99,14 @@ class _Room:
 class _Explanations:
     """Explanations as HTML, by the place of the case in the run."""
 
-    side: Any
-    room: _Room = field(default_factory=_Room)
+    room: _Room = field(default_factory=lambda: _Room(ROOM))
 
     def of(self, case: CaseRecord) -> str:
         """All that is known of a case, less of it where room is scarce, or nothing."""
         for full in (True, False):
             if self.room.left < _LEAST[full]:
                 continue
-            text = _templates().get_template("told.html.j2").render(told=told(case, self.side, full=full))
+            text = _templates().get_template("told.html.j2").render(told=told(case, full=full))
             if self.room.takes(text):
                 return text
         return ""
@@ -118,8 +117,8 @@ def html(results: Results, requirements: Mapping[str, RequirementText] | None = 
     script = _script()
     view = run_view(results, explained=0, room=TEXT)
     groups = [group for group in failure_groups(results.cases) if group.first.verdict is not Verdict.UNEXPECTED_PASS]
-    explanations = _Explanations(results.header.side)
-    causes = [_cause(number, group, results) for number, group in enumerate(groups[:SHOWN])]
+    explanations = _Explanations()
+    causes = [_cause(number, group) for number, group in enumerate(groups[:SHOWN])]
     bodies = [Markup(explanations.of(group.first)) for group in groups[:SHOWN]]  # noqa: S704  # made by a template
     texts = {**quoted(results.cases), **(requirements or {})}
     data = _data(results, groups, explanations, texts)
@@ -129,7 +128,7 @@ def html(results: Results, requirements: Mapping[str, RequirementText] | None = 
         grid=grid(results),
         causes=list(zip(causes, bodies, strict=True)),
         all_causes=len(groups),
-        brief=[_cause(number, group, results) for number, group in enumerate(groups[SHOWN : SHOWN + BRIEF], SHOWN)],
+        brief=[_cause(number, group) for number, group in enumerate(groups[SHOWN : SHOWN + BRIEF], SHOWN)],
         counts=[(verdict, number, TONES[Verdict(verdict)], view_link(verdict=verdict)) for verdict, number in view.counts],
         number=len(results.cases),
         missed=_missed(results, texts),
@@ -149,7 +148,7 @@ def _data(
     lines, room = [], _Room(NAMES_ROOM)
     told_of: dict[str, str] = {}
     for number, group in enumerate(groups[SHOWN:], SHOWN):
-        line = _templates().get_template("cause.html.j2").render(cause=_cause(number, group, results))
+        line = _templates().get_template("cause.html.j2").render(cause=_cause(number, group))
         if not room.takes(line):
             break
         lines.append([line, places[group.first.id]])
@@ -179,8 +178,8 @@ def _others(cases: Sequence[CaseRecord], groups: Sequence[FailureGroup]) -> Iter
             yield case
 
 
-def _cause(number: int, group: FailureGroup, results: Results) -> Cause:
-    first = told(group.first, results.header.side, full=False)
+def _cause(number: int, group: FailureGroup) -> Cause:
+    first = told(group.first, full=False)
     names = [clip(case.id.removeprefix(case.name).strip("[]"), TEXT) for case in group.others[:OTHERS]]
     more = len(group.others) - OTHERS
     others = f"{', '.join(names)}{f' and {more} more' if more > 0 else ''}" if names else ""

@@ -43,15 +43,15 @@ def run(tshark, file, *arguments):
     return done.stdout
 
 
-def rows(tshark, file, *arguments):
+def rows(tshark, file, *arguments, fields=FIELDS):
     """What tshark finds, packet by packet."""
-    asked = [word for name in FIELDS for word in ("-e", name)]
+    asked = [word for name in fields for word in ("-e", name)]
     separators = ["-E", f"separator={SEPARATOR}", "-E", f"aggregator={BETWEEN}"]
-    shown = run(tshark, file, "-T", "fields", *separators, *asked, *arguments)
+    shown = run(tshark, file, "-T", "fields", "-Y", "lmcache", *separators, *asked, *arguments)
     found = []
     for line in shown.split("\n")[:-1]:
         values = [value.split(BETWEEN) if value else [] for value in line.split(SEPARATOR)]
-        found.append(Row(dict(zip(FIELDS, values, strict=True))))
+        found.append(Row(dict(zip(fields, values, strict=True))))
     return found
 
 

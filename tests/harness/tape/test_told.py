@@ -75,18 +75,18 @@ def test_who_ended_a_connection_and_how():
     ]
 
 
-@pytest.mark.parametrize(("server_is_judged", "by"), [(True, "connections of the harness"), (False, "the mock")])
-def test_a_server_that_is_judged_is_told_of_by_those_who_talk_to_it(server_is_judged, by):
+@pytest.mark.parametrize(("ours", "by"), [(True, "connections of the harness"), (False, "the mock")])
+def test_where_no_client_takes_part_our_own_connections_tell(ours, by):
     tapes = Tapes()
     for tape in (tapes.ours, tapes.mock):
         tape.open()
-    assert tapes.seen(server_is_judged=server_is_judged).by == by
+    assert tapes.seen(ours=ours).by == by
 
 
 def test_our_own_connections_do_not_stand_for_a_client():
     tapes = Tapes()
     tapes.ours.open()
-    assert tapes.seen(server_is_judged=False) is None
+    assert tapes.seen(ours=False) is None
 
 
 def test_messages_of_the_multiprocess_server_are_named():

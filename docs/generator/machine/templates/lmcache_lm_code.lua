@@ -218,6 +218,12 @@ local function is_utf8(text)
     return true
 end
 
+-- Text that can be shown: as it is, or with escapes where it is no text.
+local function readable(text)
+    local signs = is_utf8(text) and "[%z\1-\31\127]" or "[^\32-\126]"
+    return (text:gsub(signs, function(sign) return string.format("\\x%02x", sign:byte()) end))
+end
+
 -- The dimensions that count: a decoder drops zeros at the end where the generation pads with them.
 local function dimensions(numbers, generation)
     local shape, rank = {}, 4
@@ -307,10 +313,6 @@ local function words_of(candidates)
         end
     end
     return #words == 0 and "no release" or table.concat(words, "; ")
-end
-
-local function cleaned(text)
-    return (text:gsub("[%c\128-\255]", "?"))
 end
 
 -- Following a connection ----------------------------------------------------------------------------------------------------
@@ -614,12 +616,12 @@ local function tell(tree, name, text)
     tree:add_proto_expert_info(experts[name], text)
 end
 
--- Text as it is there; zero bytes, where it would end, are shown as \0.
 local function show_text(tree, field, range)
-    if range:raw():find("%z") then
-        return tree:add(field, range, (cleaned(range:raw():gsub("%z", "\\0"))))
+    local raw = range:raw()
+    if readable(raw) == raw then
+        return tree:add_packet_field(field, range, ENC_UTF_8 + ENC_STRING)
     end
-    return tree:add_packet_field(field, range, ENC_UTF_8 + ENC_STRING)
+    return tree:add(field, range, readable(raw))
 end
 
 local function show_key(tree, tvb, offset, item)
@@ -642,7 +644,7 @@ local function show_key(tree, tvb, offset, item)
             if value and part.text:match("^[-+]?%d+$") and math.abs(value) < 2147483648 then
                 branch:add(field, tvb(place, #part.text), math.floor(value))
             else
-                branch:add(tvb(place, #part.text), string.format("%s: %s", part.name:gsub("_", " "), part.text))
+                branch:add(tvb(place, #part.text), string.format("%s: %s", part.name:gsub("_", " "), readable(part.text)))
             end
         else
             local shown
@@ -737,9 +739,16 @@ local function show_payload(tree, tvb, item)
     end
 end
 
+-- A key that is not longer than the summary line has room for.
 local function short_key(text)
-    local shown = cleaned(text)
-    return #shown > 64 and shown:sub(1, 61) .. "..." or shown
+    local shown, last = readable(text), 61
+    if #shown <= 64 then
+        return shown
+    end
+    while shown:byte(last + 1) >= 0x80 and shown:byte(last + 1) < 0xC0 do
+        last = last - 1
+    end
+    return shown:sub(1, last) .. "..."
 end
 
 local function described(numbers, generation)
@@ -837,7 +846,7 @@ function show.reply(tvb, pinfo, root, item)
     if command then
         generated(tree, fields.command, exchange.command)
         if exchange.key then
-            generated(tree, fields.key, is_utf8(exchange.key) and not exchange.key:find("%c") and exchange.key or cleaned(exchange.key:gsub("%z", "\\0")))
+            generated(tree, fields.key, readable(exchange.key))
         end
         if command == "GET" or command == "EXIST" then
             local shown = generated(tree, fields.hit, success)
