@@ -66,6 +66,21 @@ def test_a_long_key_is_cut_once_and_its_two_ends_are_to_scale(drawn):
         assert float(tail.get("x")) > float(head.get("x")) + float(head.get("width")) + BREAK - 1
 
 
+def test_a_frame_with_a_cut_key_is_drawn_whole_as_well(drawn):
+    found = drawn("lm-headers").all("g", whole="request")
+    assert " ".join(one.get("data-releases") for one in found).split() == list(KNOWN_RELEASES)
+    for generation in found:
+        byte = float(generation.get("data-byte"))
+        for rect, (name, offset, size) in zip(
+            [one for one in generation if one.get("data-whole")],
+            fields_of("request", generation.get("data-releases").split()[0]),
+            strict=True,
+        ):
+            assert rect.get("data-whole") == name
+            assert float(rect.get("x")) == pytest.approx(168 + offset * byte, abs=1)
+            assert float(rect.get("width")) == pytest.approx(size * byte, abs=1)
+
+
 def test_remote_metadata_is_as_long_as_the_codec_writes_it(drawn):
     for generation in generations(drawn("lm-headers"), "metadata"):
         found = boxes(generation)
