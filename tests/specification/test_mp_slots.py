@@ -13,9 +13,9 @@ CHUNK = 16
 def registrations(transcript):
     """The registrations of engines that copy their chunks themselves, in a conversation."""
     for step in transcript["steps"]:
-        for frame in step.get("frames", ()):
-            if isinstance(frame, dict) and "frame" in frame:
-                frame = transcript["frames"][frame["frame"]]
+        for written in step.get("frames", ()):
+            shared = isinstance(written, dict) and "frame" in written
+            frame = transcript["frames"][written["frame"]] if shared else written
             if step["do"] == "send" and isinstance(frame, str) and "6e756d5f6c6179657273" in frame:
                 value = msgspec.msgpack.decode(bytes.fromhex(frame))
                 if isinstance(value, dict) and "hidden_dim_size" in value:
