@@ -92,7 +92,7 @@ def test_hostile_text_is_shown_and_does_nothing():
     field = Field(HOSTILE, HOSTILE, 0, 4)
     layout = Layout((field,))
     made = [
-        draw([history("reply", HOSTILE, [((HOSTILE,), layout)])], [(None,)], lambda kind, name: f"#{name}"),
+        draw([history("reply", HOSTILE, [((HOSTILE,), layout)])], [(None,)], lambda _, name: f"#{name}"),
         frame_strip(layout, [Mark(0, 1, HOSTILE)], title=HOSTILE, got=b"abcd"),
     ]
     drawing = Drawing("boxes", HOSTILE, HOSTILE)
@@ -118,7 +118,7 @@ def test_a_figure_escapes_all_but_the_picture():
 
 
 def test_a_figure_fits_into_a_page_of_the_theme():
-    page = templates("reports.drift", html=True).from_string(
+    page = templates("reports.run", html=True).from_string(
         "{% extends 'theme/base.html.j2' %}{% block main %}{{ made }}{% endblock %}"
     )
     html = page.render(made=figure(picture("lm-headers")))
@@ -127,10 +127,11 @@ def test_a_figure_fits_into_a_page_of_the_theme():
 
 
 def test_colours_without_a_theme_are_those_of_the_theme():
-    css, _, _ = templates("reports.drift", html=True).loader.get_source(templates("reports.drift", html=True), "theme/theme.css")
-    light, dark = (dict(re.findall(r"--([\w-]+): (#\w+)", part)) for part in css.split("@media (prefers-color-scheme: dark)")[:2])
-    dark = dict(list(dark.items())[: len(light)])
-    assert {name: values for name, values in TOKENS.items() if values != (light[name], dark[name])} == {}
+    made = templates("reports.run", html=True)
+    css, _, _ = made.loader.get_source(made, "theme/theme.css")
+    for scheme, part in enumerate(css.split("@media (prefers-color-scheme: dark)")[:2]):
+        theme = dict(re.findall(r"--([\w-]+): (#\w+)", part.partition("}")[0]))
+        assert {name: values[scheme] for name, values in TOKENS.items()} == {name: theme[name] for name in TOKENS}
 
 
 def test_text_that_is_too_small_is_refused():

@@ -30,11 +30,11 @@ def test_keys_are_shown_as_they_were_captured(drawn):
         protocol, operation, member = (
             ("lm", "format_key", "text") if one.get("data-spelling").startswith("lm.") else ("mp", "mp_object_keys", "names")
         )
-        texts = set()
-        for release in one.get("data-releases").split():
+        releases = one.get("data-releases").split()
+        for release in (releases[0], releases[-1]):
             vectors = load_corpus(Release.parse(release), protocol=protocol).vectors[operation]
-            texts |= {str(vector.ok[member]) for vector in vectors if vector.id == one.get("data-spelling") and vector.ok}
-        assert any(one.get("data-text") in text for text in texts)
+            (found,) = [vector.ok[member] for vector in vectors if vector.id == one.get("data-spelling")]
+            assert one.get("data-text") in ([found] if isinstance(found, str) else found)
         assert one.get("data-text") in drawn("key-grammar").texts(one)
 
 

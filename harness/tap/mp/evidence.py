@@ -1,0 +1,38 @@
+"""What excluded the releases that a side is not, in the order in which it was seen."""
+
+from __future__ import annotations
+
+from harness.tap.event import Side as Who
+from harness.tap.guess import Evidence, Guess
+from harness.tap.mp.candidates import READINGS, Reading, Side, whole_groups
+from wire.release import Release
+
+
+def guess_of(side: Side, who: Who) -> Guess:
+    """The guess for a side."""
+    reading = side.reading
+    found = [*_evidence(side, reading, weak=reading == "exact" or not side.candidates)]
+    if reading == "loose" and side.candidates:
+        found += _evidence(side, "exact", weak=True)
+    found.sort(key=lambda evidence: evidence.at)
+    oldest_first = tuple(sorted(whole_groups(side.candidates)))
+    return Guess(who, oldest_first, tuple(found), side.seen)
+
+
+def _evidence(side: Side, reading: Reading, *, weak: bool) -> list[Evidence]:
+    """One for each message that excluded anything, by what excluded the newest of the releases."""
+    assert reading in READINGS
+    by_message: dict[tuple[int, float, int], list[Release]] = {}
+    for release, found in side.excluded[reading].items():
+        by_message.setdefault((found.connection, found.at, found.wrong.stream), []).append(release)
+    result = []
+    for (connection, at, offset), releases in by_message.items():
+        newest, release = side.excluded[reading][max(releases)], max(releases)
+        words = (
+            f"{newest.operation} has {newest.wrong.got} as {newest.wrong.what}, and lmcache {release} has {newest.wrong.expected}"
+        )
+        if newest.wrong.what in ("reply", "silence"):
+            words = f"{newest.operation}: {newest.wrong.got}, and from lmcache {release} there is {newest.wrong.expected}"
+        certain = all(one in side.excluded["loose"] for one in releases)
+        result.append(Evidence(at, connection, offset, words, tuple(sorted(whole_groups(releases))), weak and not certain))
+    return result
