@@ -2,7 +2,7 @@
 
 import functools
 
-from published import column_of, only, tables
+from specification_reader import column_of, only, tables
 
 TAG_PREFIX = "lmcache.tag."
 

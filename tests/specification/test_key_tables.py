@@ -10,7 +10,7 @@ import cbor2
 import xxhash
 from blake3 import blake3
 from key_reader import Refused, read_key, write_key
-from published import RELEASES, captured, holds, number, numbers_in, only, tables
+from specification_reader import RELEASES, captured, holds, number, numbers_in, only, tables
 
 MASK = (1 << 64) - 1
 

@@ -1,7 +1,7 @@
 """The published axes put the elements of paged memory where every release puts them."""
 
 import numpy as np
-from published import RELEASES, captured, tables
+from specification_reader import RELEASES, captured, tables
 
 AXES = {"2": "kv", "1": "kv", "layers": "layer", "tokens": "token", "hidden": "hidden", "head_size": "hidden"}
 

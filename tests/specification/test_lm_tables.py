@@ -6,7 +6,7 @@ import struct
 
 import pytest
 from key_reader import Refused, read_key
-from published import RELEASES, captured, column_of, holds, number, only, tables
+from specification_reader import RELEASES, captured, column_of, holds, number, only, tables
 
 BINARY = {"BINARY", "BINARY_BUFFER"}
 FIELDS = {"command": "Commands", "code": "Codes of a reply", "format": "Formats", "dtype": "Dtypes", "location": "Locations"}

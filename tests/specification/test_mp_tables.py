@@ -7,7 +7,7 @@ import re
 import msgspec
 import pytest
 from blake3 import blake3
-from published import MP_RELEASES, captured, holds, of, tables
+from specification_reader import MP_RELEASES, captured, holds, of, tables
 
 SCALARS = {
     "int": lambda value: isinstance(value, int) and not isinstance(value, bool),

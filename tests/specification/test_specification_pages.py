@@ -6,7 +6,7 @@ import re
 
 import jsonschema
 import pytest
-from published import MP_RELEASES, PAGES, captured
+from specification_reader import MP_RELEASES, PAGES, captured
 
 from docs.generator.links import ROOT, anchors
 from docs.generator.spec import pages, versions

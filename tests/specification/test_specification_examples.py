@@ -5,7 +5,7 @@ import re
 
 import msgspec
 import pytest
-from published import CORPUS, PAGES, tables
+from specification_reader import CORPUS, PAGES, tables
 
 CITED = re.compile(r"\(?\[(cases/corpus/([^/]+)/(mp/)?(\w+)\.jsonl)\]\(\.\./\.\./\1\), `([^`]+)`")
 LINE = re.compile(r"^([0-9a-f]{4,}) {2,}((?:[0-9a-f]{2} )*[0-9a-f]{2}|[0-9a-f]{2} x \d+)(?=  |$)", re.MULTILINE)
