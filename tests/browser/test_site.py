@@ -10,6 +10,7 @@ from tests.small_site import site
 KINDS = (
     "index.html",
     "history.html",
+    "history-mp.html",
     "lm.html",
     "lm/client-0.3.2.html",
     "mp.html",
