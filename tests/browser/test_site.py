@@ -10,7 +10,6 @@ from tests.small_site import site
 KINDS = (
     "index.html",
     "history.html",
-    "history-mp.html",
     "lm.html",
     "lm/client-0.3.2.html",
     "mp.html",
@@ -22,7 +21,6 @@ KINDS = (
     "requirements/LM-REPLY-003.html",
     "cases/lm.html",
     "coverage.html",
-    "findings/index.html",
     "findings/lmcache-client.html",
     "known/lmcache.html",
     "search.html?q=segmented",
