@@ -19,7 +19,7 @@ from reports.compat.grouping import reasons
 from reports.site.citations import of_fate, of_reason
 from reports.site.markdown import sections
 from reports.site.notes import finding_page
-from tests.small_site import content
+from tests.small_site import gathered
 from wire.release import Release
 
 CASES = Path(__file__).resolve().parents[3] / "cases"
@@ -59,7 +59,7 @@ def test_the_map_that_comes_along_was_measured_on_the_real_servers_with_these_ca
 
 
 def test_every_reason_of_the_maps_rests_on_requirements_and_findings_that_there_are():
-    found = content()
+    found = gathered()
     places = {
         f"{document.name}#{section.anchor}" for document in found.findings for section in sections(document) if section.anchor
     }
