@@ -66,6 +66,12 @@ def _part(result: CompatResult, releases: Sequence[Release], path: Path) -> Comp
         clients=tuple(names),
         servers=tuple(names),
         cells={(one, other): result.cell(one, other) for one in names for other in names},
-        same_client=[[name for name in group if name in names] for group in result.same_client],
-        same_server=[[name for name in group if name in names] for group in result.same_server],
+        same_client=_within(result.same_client, names),
+        same_server=_within(result.same_server, names),
     )
+
+
+def _within(groups: Sequence[Sequence[str]], names: Sequence[str]) -> list[list[str]]:
+    """What is left of groups of releases."""
+    left = ([name for name in group if name in names] for group in groups)
+    return [group for group in left if group]

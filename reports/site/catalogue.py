@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from reports.run.pages import html as page_of_run
+from reports.run.page import html as page_of_run
 from reports.site.judged import MEANINGS, TONES, Judged, run_page
 from reports.site.links import requirement_page
 from reports.site.model import Case, Content

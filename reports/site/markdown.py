@@ -71,6 +71,7 @@ def rendered(document: Document, page: str, sources: Sources) -> str:
         text.replace("<table>", '<div class="wide" tabindex="0"><table>')
         .replace("</table>", "</table></div>")
         .replace("<pre>", '<pre tabindex="0">')
+        .replace("<th></th>", "<td></td>")
     )
 
 

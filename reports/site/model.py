@@ -9,7 +9,6 @@ from functools import cached_property
 from reports.collisions.matrix import Collisions
 from reports.compat.model import CompatResult
 from reports.drift.history import History
-from reports.pictures.picture import Picture
 from reports.results import Results
 from reports.side import Side
 
@@ -141,7 +140,6 @@ class Content:
     findings: Sequence[Document]
     known: Sequence[KnownList]
     runs: Sequence[Results] = ()
-    pictures: Sequence[Picture] = ()
 
     @cached_property
     def citing(self) -> Mapping[str, Sequence[Case]]:

@@ -60,7 +60,7 @@ def pages(content: Content, renderer: Renderer) -> Iterator[tuple[str, bytes]]:
                 (Grade(harm, plain), WORDS[harm], MEANINGS[harm])
                 for plain in (True, False)
                 for harm in Harm
-                if Grade(harm, plain) in present
+                if Grade(harm, plain) in present and (plain or harm is not Harm.SAME)
             ],
         ),
     )
@@ -86,7 +86,7 @@ def pages(content: Content, renderer: Renderer) -> Iterator[tuple[str, bytes]]:
 
 def tone(grade: Grade) -> str:
     """Classes of a cell: its colour, and that it does not strike plain use."""
-    return TONES[grade.harm] + ("" if grade.plain else " part")
+    return TONES[grade.harm] + ("" if grade.plain or grade.harm is Harm.SAME else " part")
 
 
 def _script(result: Collisions) -> str:

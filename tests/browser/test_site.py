@@ -21,7 +21,6 @@ KINDS = (
     "requirements/LM-REPLY-003.html",
     "cases/lm.html",
     "coverage.html",
-    "findings/index.html",
     "findings/lmcache-client.html",
     "known/lmcache.html",
     "search.html?q=segmented",
