@@ -109,9 +109,13 @@ def test_a_server_that_is_not_there_is_found(tmp_path):
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         to = Address("127.0.0.1", free.getsockname()[1])
-        with tapping(Wishes(Address("127.0.0.1", 0), to, "lm", tmp_path / "x.jsonl"), tell=found.append) as (address, _):
-            with pytest.raises(ConnectionResetError), connect(address) as client:
-                client.recv(1)
+        wishes = Wishes(Address("127.0.0.1", 0), to, "lm", tmp_path / "x.jsonl")
+        with (
+            tapping(wishes, tell=found.append) as (address, _),
+            pytest.raises(ConnectionResetError),
+            connect(address) as client,
+        ):
+            client.recv(1)
     assert [finding.summary for finding in found] == ["the server is not reachable: Connection refused"]
 
 
@@ -260,7 +264,7 @@ def case(write, run, tmp_path):
 def pytest_in(folder):
     command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "."]
     return subprocess.run(
-        command, cwd=folder, env={**os.environ, "PYTHONPATH": ROOT, **variables}, capture_output=True, text=True, check=False
+        command, cwd=folder, env={**os.environ, "PYTHONPATH": ROOT}, capture_output=True, text=True, check=False
     )
 
 
