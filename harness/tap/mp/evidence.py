@@ -23,7 +23,10 @@ def _evidence(side: Side, reading: Reading, *, weak: bool) -> list[Evidence]:
     """One for each message that excluded anything, by what excluded the newest of the releases."""
     assert reading in READINGS
     by_message: dict[tuple[int, float, int], list[Release]] = {}
+    known = side.excluded["loose"] if reading == "exact" and side.reading == "loose" else {}
     for release, found in side.excluded[reading].items():
+        if release in known:
+            continue
         by_message.setdefault((found.connection, found.at, found.wrong.stream), []).append(release)
     result = []
     for (connection, at, offset), releases in by_message.items():
