@@ -37,6 +37,8 @@ OVERSIZED: Final = 1 << 30
 _WAITS: Final = "WAIT_PREFETCH_STATUS"
 _LONGEST_WAIT: Final = 3600.0
 _MOST_KILLERS: Final = 64
+_LOOK_AGAIN: Final = 1.0
+"""Seconds between two looks at what is overdue."""
 
 
 @dataclass(frozen=True)
@@ -75,6 +77,7 @@ class MpListener:
         self._patience = patience
         self._flows = Flows()
         self._talk = Talk()
+        self._looked = 0.0
 
     # What comes
 
@@ -86,7 +89,10 @@ class MpListener:
         yield from found
 
     def tick(self, now: float) -> Iterator[Finding]:
-        """What shows because nothing happened until now."""
+        """What shows because nothing happened until now; looked for once in a while."""
+        if now - self._looked < _LOOK_AGAIN:
+            return
+        self._looked = now
         for connection in list(self.sides.connections.values()):
             yield from connection.overdue_pings(now)
             yield from self._silence.overdue(connection, now)
