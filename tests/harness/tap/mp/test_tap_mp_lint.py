@@ -273,7 +273,7 @@ def test_what_is_remembered_of_a_flood_is_bounded():
     at = 0.0
     for event in at_work().events:
         list(listener.hear(event))
-    for number in range(6000):
+    for number in range(4200):
         at += 0.0001
         for _ in listener.hear(Event(at, 1, "client", "data", message(pack(number), pack(24)))):
             pass
