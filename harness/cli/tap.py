@@ -7,7 +7,7 @@ import datetime as dt
 import signal
 import threading
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Annotated, Final, Literal
 
@@ -202,10 +202,87 @@ def _new_file(protocol: str) -> Path:
     return next((Path(name) for name in names if not Path(name).exists()), Path(names[0]))
 
 
+def redact(
+    source: Annotated[Path, typer.Argument(metavar="FILE", help="A recording.", show_default=False)],
+    target: Annotated[Path, typer.Argument(metavar="NEW-FILE", help="The redacted recording.", show_default=False)],
+    what: Annotated[str, typer.Option("--redact", metavar="WHAT", help="keys, payloads or both.")] = "keys,payloads",
+) -> int:
+    """Write a recording once more, with pseudonyms for keys and with lengths and digests for payloads."""
+    from harness.tap.recording import Redacted
+    from harness.tap.redact import redact as write_redacted
+
+    words = parse_redact(what)
+    if not words:
+        raise UsageError("--redact takes keys, payloads or keys,payloads")
+    write_redacted(source, target, Redacted(**dict.fromkeys(words, True)))
+    typer.echo(f"wrote {target}")
+    return int(ExitCode.CONFORMANT)
+
+
+def replay(
+    recording: Annotated[Path, typer.Argument(metavar="FILE", help="A recording, or a case file.", show_default=False)],
+    to: Annotated[
+        str,
+        typer.Option("--to", metavar="SERVER", help="HOST:PORT, or mock for a mock server.", show_default=False),
+    ],
+    lmcache: Annotated[
+        str | None, typer.Option("--lmcache", metavar="RELEASE", help="With mock: the release; not given: what the server was.")
+    ] = None,
+) -> int:
+    """Play the side of the clients against a server, and compare its answers with those that were recorded.
+
+    Exit code: 0 the same answers, 1 another answer, which is told, 2 usage.
+    """
+    from harness.tap.address import Address
+    from harness.tap.case import make_case, play, read_case
+    from reports.escape import escape
+
+    case = read_case(recording) or make_case(recording, "replay")
+    if to == "mock":
+        with _mock(case["protocol"], Release.parse(lmcache or case["release"])) as (host, port):
+            found = play(host, port, case["protocol"], case["transcript"])
+    else:
+        address = Address.parse(to, what="--to")
+        found = play(address.host, address.port, case["protocol"], case["transcript"])
+    for line in found:
+        typer.echo(escape(line))
+    if not found:
+        steps = sum(step.get("do") == "receive" for step in case["transcript"].get("steps", ()))
+        typer.echo(f"the same answers as recorded, {steps} of them")
+    return int(ExitCode.NOT_CONFORMANT if found else ExitCode.CONFORMANT)
+
+
+def case(
+    recording: Annotated[Path, typer.Argument(metavar="FILE", help="A recording.", show_default=False)],
+    name: Annotated[str, typer.Option("--name", help="The name of the test, such as lost_value.", show_default=False)],
+    out: Annotated[Path, typer.Option("--out", metavar="FOLDER", help="Where the test module and its case file go.")] = Path(),
+) -> int:
+    """Make a test of a recording: a module for pytest that plays it against a server, and a case file beside it.
+
+    The test passes where the server answers as it was recorded: a mock of the release, or the server at LM_SERVER=HOST:PORT.
+    """
+    from harness.tap.case import write_case
+
+    module, data = write_case(recording, out, name)
+    typer.echo(f"wrote {module} and {data}; try 'pytest {module}'")
+    return int(ExitCode.CONFORMANT)
+
+
+@contextlib.contextmanager
+def _mock(protocol: str, release: Release) -> Iterator[tuple[str, int]]:
+    if protocol != "lm":
+        raise UsageError("only recordings of lm are played against a mock; name a server with --to HOST:PORT")
+    from mockserver.lm import LmServer
+
+    with LmServer(release) as server:
+        yield server.address
+
+
 def add_to(app: typer.Typer, guarded: Callable[[Callable[..., object]], Callable[..., object]]) -> None:
     """Add the command and its subcommands."""
-    group = typer.Typer(
-        invoke_without_command=True, rich_markup_mode=None, context_settings={"help_option_names": ["-h", "--help"]}
-    )
+    settings = {"help_option_names": ["-h", "--help"]}
+    group = typer.Typer(invoke_without_command=True, rich_markup_mode=None, context_settings=settings)
     group.callback()(guarded(record))
+    for name, command in (("replay", replay), ("case", case), ("redact", redact)):
+        group.command(name)(guarded(command))
     app.add_typer(group, name="tap")

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import importlib
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Protocol, cast
+from typing import Any, Protocol, cast
 
 from harness.tap import recording
 from harness.tap.event import Event
@@ -35,6 +35,10 @@ class Wire:
     tell: Callable[[Header, Iterable[Event], Release | None], Story]
     """Makes a story of a recording; its ``trouble`` is for the caller to set."""
     keep: MakesKeeper = Keeper
+    transcribe: Callable[[Iterable[Event], str, str], dict[str, Any]] | None = None
+    """Makes a transcript of events, a name and a title; None: there are no transcripts of this wire."""
+    play: Callable[[str, int, Mapping[str, Any]], Sequence[str]] | None = None
+    """Plays a transcript against the server at a host and a port, and tells the differences."""
 
 
 def wire(protocol: recording.Protocol) -> Wire:
