@@ -115,7 +115,8 @@ class Judge:
             return
         wrong = wrong_request(server, parts, "exact")
         if wrong is not None:
-            words = f"{self.name(connection, asked)} is not written as lmcache {spans(whole_groups([server]))} does, and is read all the same"
+            writer = spans(whole_groups([server]))
+            words = f"{self.name(connection, asked)} is read as it was meant, and lmcache {writer} writes it otherwise"
             yield made("mp.payload.differs", asked, words, wrong)
 
     def _verdicts(self, connection: Connection, asked: Asked) -> list[Trouble | None]:

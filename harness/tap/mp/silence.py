@@ -1,4 +1,4 @@
-"""What does not come: requests without reply. Every failure on this wire is silent, so that silence says that something failed."""
+"""What does not come: requests without reply. Every failure on this wire is silent, so that silence says that one was."""
 
 from __future__ import annotations
 

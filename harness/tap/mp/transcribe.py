@@ -1,7 +1,7 @@
 """A recording of the multiprocess wire as a transcript of the corpus: what to send, and what came back, step by step.
 
-What a server chooses anew in every run gets a name: the number of a lookup, its shared memory and the places in it. Polls that had
-no result yet are one step. What lay in shared memory is not on the wire, so nothing of it is in the transcript.
+What a server chooses anew in every run gets a name: the number of a lookup, its shared memory and the places in it. Polls that
+had no result yet are one step. What lay in shared memory is not on the wire, so nothing of it is in the transcript.
 """
 
 from __future__ import annotations

@@ -1,5 +1,7 @@
 """What is told of conversations with the multiprocess server, mistake by mistake."""
 
+import itertools
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -28,10 +30,17 @@ def at_work(client="0.5.6", server=None):
 
 def test_a_right_conversation_has_no_findings():
     talk = at_work()
-    context = dict(
-        instance_id=7, model_name="org/model", world_size=1, block_size=16, num_layers=2, hidden_dim_size=8, dtype_str="float16",
-        use_mla=False, num_physical_slots=None,
-    )  # fmt: skip
+    context = {
+        "instance_id": 7,
+        "model_name": "org/model",
+        "world_size": 1,
+        "block_size": 16,
+        "num_layers": 2,
+        "hidden_dim_size": 8,
+        "dtype_str": "float16",
+        "use_mla": False,
+        "num_physical_slots": None,
+    }
     talk.ask("REGISTER_KV_CACHE_ENGINE_DRIVEN_CONTEXT", context)
     talk.answer("REGISTER_KV_CACHE_ENGINE_DRIVEN_CONTEXT", {"shm_name": "x", "pool_size": 4096})
     talk.ask("PREPARE_STORE", key("0.5.6"), 7).answer("PREPARE_STORE", {"context": {"slots": [], "chunk_indices": []}})
@@ -109,10 +118,16 @@ def test_a_member_of_a_key_has_its_own_byte():
 
 def test_a_lookup_of_0_5_4_that_0_5_5_leaves_without_an_answer_names_both():
     talk = at_work("0.5.4", "0.5.5")
-    context = dict(
-        instance_id=7, model_name="org/model", world_size=1, block_size=16, num_layers=2, hidden_dim_size=8, dtype_str="float16",
-        use_mla=False,
-    )  # fmt: skip
+    context = {
+        "instance_id": 7,
+        "model_name": "org/model",
+        "world_size": 1,
+        "block_size": 16,
+        "num_layers": 2,
+        "hidden_dim_size": 8,
+        "dtype_str": "float16",
+        "use_mla": False,
+    }
     talk.ask("REGISTER_KV_CACHE_ENGINE_DRIVEN_CONTEXT", context)
     talk.answer("REGISTER_KV_CACHE_ENGINE_DRIVEN_CONTEXT", {"shm_name": "x", "pool_size": 4096})
     talk.ask("LOOKUP", key("0.5.4", worker=None), 1).wait(3).ask("NOOP").answer("NOOP", "OK")
@@ -240,7 +255,7 @@ def pieces(events, cuts):
         places = sorted({0, len(event.data), *(cut % (len(event.data) + 1) for cut in cuts)})
         if event.do != "data":
             yield event
-        for first, last in zip(places, places[1:], strict=False):
+        for first, last in itertools.pairwise(places):
             yield Event(event.at, event.connection, event.side, event.do, event.data[first:last])
 
 
