@@ -20,6 +20,10 @@ MOMENT: Final = 0.25
 _WEIGHT: Final = 200
 """Bytes that an event takes beside its data."""
 _TICK: Final = 0.2
+_STROKE: Final = 0.02
+"""Seconds in which events gather before they are worked off."""
+_MUCH: Final = 4 << 20
+"""Bytes at which nobody waits for more."""
 
 
 class Scribe:
@@ -79,7 +83,7 @@ class Scribe:
                 self._cut.discard(event.connection)
             self._waiting.append(event)
             self._bytes += len(event.data) + _WEIGHT
-            if self._idle:
+            if self._idle or self._bytes > _MUCH:
                 self._changed.notify_all()
 
     def close(self, patience: float = 10.0) -> bool:
@@ -101,6 +105,9 @@ class Scribe:
                     self._idle = True
                     self._changed.wait(_TICK)
                     self._idle = False
+                    if self._waiting and not self._closing:
+                        # Work in strokes: between them the traffic has the interpreter for itself.
+                        self._changed.wait_for(lambda: self._closing or self._bytes > _MUCH, _STROKE)
                 batch, self._waiting = self._waiting, deque()
                 closing = self._closing
             for event in batch:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import sys
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -23,6 +24,8 @@ from wire.release import Release
 
 MOST_BYTES: Final = 1 << 30
 """Of a recording, unless another limit is given."""
+_SWITCH: Final = 0.0002
+"""Seconds after which a thread lets another one go on."""
 
 
 @dataclass(frozen=True)
@@ -91,11 +94,15 @@ def tapping(
     scribes.append(scribe)
     scribe.start()
     proxy.start()
+    # The thread that passes on the traffic gets the interpreter soon, also while the other one works.
+    before = sys.getswitchinterval()
+    sys.setswitchinterval(_SWITCH)
     try:
         yield proxy.address, outcome
     finally:
         outcome.seconds = proxy.elapsed()
         proxy.stop()
+        sys.setswitchinterval(before)
         done = scribe.close()
         outcome.counts = dict(scribe.counts)
         outcome.guesses = {"client": listener.guess("client"), "server": listener.guess("server")}

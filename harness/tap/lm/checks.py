@@ -6,13 +6,12 @@ from collections.abc import Iterator
 from typing import Any, Final
 
 from harness.tap.finding import Finding, Frame
-from harness.tap.guess import RELEASES, ranges
+from harness.tap.guess import ranges
 from harness.tap.lm.exchange import Exchange, Reply
 from harness.tap.lm.headers import KNOWN
-from harness.tap.lm.keys import key_parts, writers
+from harness.tap.lm.keys import key_parts, nearest, writers
 from harness.tap.lm.requests import known_words, number_words
 from harness.tap.lm.rules import LM_RULES
-from wire.keys import KEY_GRAMMARS
 from wire.lm.enums import CODES, DTYPE_ALIASES, FORMATS, name_of
 from wire.lm.profile import KEY_FIELD_SIZE, LmProfile, lm_profile
 from wire.lm.shapes import payload_size
@@ -225,7 +224,7 @@ def _grammar(exchange: Exchange, text: str, profile: Release | None) -> Iterator
     known = writers(text)
     if known and (profile is None or profile in known):
         return
-    release = profile or _nearest(text)
+    release = profile or nearest(text)
     part = next((part for part in key_parts(release, text) if part.expected), None)
     if part is None:
         return
@@ -240,18 +239,6 @@ def _grammar(exchange: Exchange, text: str, profile: Release | None) -> Iterator
         "key-grammar", exchange, summary, "key", expected=f"{part.name}: {expected}", got=repr(part.text), where=where,
         requirement=requirement,
     )  # fmt: skip
-
-
-def _nearest(text: str) -> Release:
-    """The release with whose grammar a key has the most in common: the one that reads furthest into it."""
-
-    def fits(release: Release) -> tuple[int, int]:
-        parts = key_parts(release, text)
-        wrong = [index for index, part in enumerate(parts) if part.expected]
-        needed = 4 + KEY_GRAMMARS[release].prefix + (KEY_GRAMMARS[release].dtype_names is not None)
-        return (-len(wrong), -abs(needed - text.count("@") - 1))
-
-    return max(reversed(RELEASES), key=fits)
 
 
 def _hit(connection: int, reply: Reply, exchange: Exchange, stored: Exchange | None) -> Iterator[Finding]:

@@ -26,7 +26,8 @@ _HASH_WORDS: Final = {
     "hex": "a number in lower-case hexadecimal",
 }
 _DIGEST: Final = re.compile(r"([0-9a-f]{2})+")
-_LONG_NUMBER: Final = re.compile(r"[+-]?(0x)?[0-9a-fA-F_]{5,}")
+_NUMBER_LIKE: Final = re.compile(r"[+-]?(0x)?[0-9a-fA-F]+")
+_SMALL: Final = re.compile(r"[0-9+_ -]{1,6}", re.ASCII)
 _ENGINES: Final = frozenset({"vllm", "sglang", "huggingface"})
 _REMEMBERED: Final = 4096
 
@@ -69,8 +70,20 @@ def writers(text: str) -> tuple[Release, ...]:
 def redact_key(text: str, pseudonyms: Pseudonyms) -> str:
     """A key of the same grammar and the same number of bytes; numbers, dtype and a known engine stay."""
     known = writers(text)
-    parts = key_parts(known[-1], text) if known else tuple(Part(_looks(piece), 0, piece) for piece in text.split("@"))
+    parts = key_parts(known[-1] if known else nearest(text), text)[: text.count("@") + 1]
     return "@".join(_redacted(part, pseudonyms) for part in parts)
+
+
+@functools.lru_cache(_REMEMBERED)
+def nearest(text: str) -> Release:
+    """The release with whose grammar a key has the most in common."""
+
+    def fits(release: Release) -> tuple[int, int]:
+        wrong = sum(bool(part.expected) for part in key_parts(release, text))
+        needed = 4 + KEY_GRAMMARS[release].prefix + (KEY_GRAMMARS[release].dtype_names is not None)
+        return -wrong, -abs(needed - text.count("@") - 1)
+
+    return max(reversed(RELEASES), key=fits)
 
 
 def _behind(piece: str, *, first: bool) -> str:
@@ -93,29 +106,22 @@ def _fault(grammar: KeyGrammar, name: str, text: str) -> str:
     return "" if text else f"the {name}"
 
 
-def _looks(piece: str) -> str:
-    """What a part of a key of no grammar may be, for its pseudonym."""
-    if piece.isascii() and piece.isdigit() and len(piece) < 5:
-        return "world size"
-    if _LONG_NUMBER.fullmatch(piece):
-        return "hash"
-    if any(piece in (row.dtype_names or {}).values() for _, row in KEY_GRAMMARS.rows()):
-        return "dtype"
-    return "tag" if "%" in piece else "model"
-
-
 def _redacted(part: Part, pseudonyms: Pseudonyms) -> str:
-    if part.name in {"world size", "worker id", "layer", "dtype"} or part.text in _ENGINES:
+    if part.text in _ENGINES or _stays(part):
         return part.text
-    if part.name == "hash":
+    if part.name == "hash" and _NUMBER_LIKE.fullmatch(part.text):
         prefix = "0x" if part.text.startswith("0x") else ""
-        digits = part.text.removeprefix(prefix)
-        if _LONG_NUMBER.fullmatch(digits) or _DIGEST.fullmatch(digits) or _HASHES["hex"].fullmatch(digits):
-            return prefix + pseudonyms.number(digits, what="hash")
-        return pseudonyms.name(part.text, what="hash")
+        return prefix + pseudonyms.number(part.text.removeprefix(prefix), what="hash")
     if part.name == "tag":
         name, percent, value = part.text.partition("%")
         prefix = TAG_PREFIX if name.startswith(TAG_PREFIX) else ""
         shown = prefix + pseudonyms.name(name.removeprefix(prefix), what="tag")
         return shown + percent + pseudonyms.name(value, what="value")
     return pseudonyms.name(part.text, what=part.name)
+
+
+def _stays(part: Part) -> bool:
+    """Numbers and dtypes tell nothing of a prompt; where one has to be and something else is, that may be anything."""
+    if part.name in {"world size", "worker id", "layer"}:
+        return not part.expected or bool(_SMALL.fullmatch(part.text))
+    return part.name == "dtype" and not part.expected

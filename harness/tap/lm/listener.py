@@ -268,7 +268,7 @@ class LmListener:
             number = conversation.number
             self._sides.silent(number, now, conversation.answered, exchange)
             summary = f"{exchange.name} of {exchange.key!r} has no reply after {now - exchange.at:.1f} s"
-            for generation, missing in self._sides.waits(number).items():
+            for generation, missing in reversed(self._sides.waits(number).items()):
                 summary += f"; a server of {ranges(generation.releases)} would still wait for {missing} bytes of a request"
                 break
             yield request_finding("unanswered", exchange, summary, at=now, who="server", expected="a reply", got="silence")
@@ -322,7 +322,7 @@ class LmListener:
         self._sides.ended(conversation.number, at, conversation.answered, exchange or next(iter(conversation.waiting), None))
         if exchange is None:
             return
-        why = next(iter(self._sides.refusals(conversation.number).items()), None)
+        why = next(iter(reversed(self._sides.refusals(conversation.number).items())), None)
         summary = f"the server ended the connection without an answer to {exchange.name} of {exchange.key!r}"
         if why is not None:
             summary += f"; so would lmcache {ranges(why[0].releases)}: {why[1]}"
