@@ -7,7 +7,7 @@ import datetime as dt
 import signal
 import threading
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated, Final, Literal
 
@@ -234,12 +234,12 @@ def replay(
     Exit code: 0 the same answers, 1 another answer, which is told, 2 usage.
     """
     from harness.tap.address import Address
-    from harness.tap.case import make_case, play, read_case
+    from harness.tap.case import make_case, mock_of, play, read_case
     from reports.escape import escape
 
     case = read_case(recording) or make_case(recording, "replay")
     if to == "mock":
-        with _mock(case["protocol"], Release.parse(lmcache or case["release"])) as (host, port):
+        with mock_of(case["protocol"], lmcache or case["release"]) as (host, port):
             found = play(host, port, case["protocol"], case["transcript"])
     else:
         address = Address.parse(to, what="--to")
@@ -247,7 +247,7 @@ def replay(
     for line in found:
         typer.echo(escape(line))
     if not found:
-        steps = sum(step.get("do") == "receive" for step in case["transcript"].get("steps", ()))
+        steps = sum(step.get("do") in ("receive", "poll") for step in case["transcript"].get("steps", ()))
         typer.echo(f"the same answers as recorded, {steps} of them")
     return int(ExitCode.NOT_CONFORMANT if found else ExitCode.CONFORMANT)
 
@@ -266,16 +266,6 @@ def case(
     module, data = write_case(recording, out, name)
     typer.echo(f"wrote {module} and {data}; try 'pytest {module}'")
     return int(ExitCode.CONFORMANT)
-
-
-@contextlib.contextmanager
-def _mock(protocol: str, release: Release) -> Iterator[tuple[str, int]]:
-    if protocol != "lm":
-        raise UsageError("only recordings of lm are played against a mock; name a server with --to HOST:PORT")
-    from mockserver.lm import LmServer
-
-    with LmServer(release) as server:
-        yield server.address
 
 
 def add_to(app: typer.Typer, guarded: Callable[[Callable[..., object]], Callable[..., object]]) -> None:

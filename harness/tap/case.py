@@ -5,9 +5,10 @@ Public: test modules that ``lmconform tap case`` writes import :func:`difference
 
 from __future__ import annotations
 
+import contextlib
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
@@ -15,7 +16,7 @@ from harness.tap.recording import Recording, RecordingError
 from harness.tap.wires import wire
 from harness.usage import UsageError
 from reports.escape import escape
-from wire.release import KNOWN_RELEASES
+from wire.release import KNOWN_RELEASES, Release
 
 _LONGEST_CASE: Final = 1 << 30
 _NAME: Final = re.compile(r"[a-z][a-z0-9_]*")
@@ -47,6 +48,60 @@ def server(request):
 def test_{name}(server, lm_release):
     assert differences(*server, CASE) == []
 '''
+
+_MP_MODULE: Final = '''"""The server answers as it did when {source} was recorded.
+
+Made by 'lmconform tap case'. It plays {data} against the server at MP_SERVER=HOST:PORT, or, without that
+variable, against the mock server of the release.
+"""
+
+import os
+from pathlib import Path
+
+import pytest
+from harness.tap.case import differences, mock_of
+
+CASE = Path(__file__).with_name("{data}")
+
+
+@pytest.fixture
+def server():
+    named = os.environ.get("MP_SERVER")
+    if named:
+        host, _, port = named.rpartition(":")
+        yield host, int(port)
+        return
+    with mock_of("mp", "{release}") as address:
+        yield address
+
+
+def test_{name}(server):
+    assert differences(*server, CASE) == []
+'''
+_MODULES: Final = {"lm": _MODULE, "mp": _MP_MODULE}
+
+
+@contextlib.contextmanager
+def mock_of(protocol: str, release: str) -> Iterator[tuple[str, int]]:
+    """The address of a mock server of a release, until the block ends.
+
+    Raises:
+        UsageError: the release has no server of this protocol.
+    """
+    chosen = Release.parse(release)
+    if protocol == "lm":
+        from mockserver.lm import LmServer
+
+        with LmServer(chosen) as lm:
+            yield lm.address
+        return
+    from mockserver.mp import MpServer
+    from wire.mp.operations import FIRST_RELEASE
+
+    if chosen < FIRST_RELEASE:
+        raise UsageError(f"lmcache {chosen} has no multiprocess server; the oldest with one is {FIRST_RELEASE}")
+    with MpServer(chosen) as mp:
+        yield mp.address
 
 
 def make_case(path: Path, name: str) -> dict[str, Any]:
@@ -85,7 +140,7 @@ def write_case(path: Path, folder: Path, name: str) -> tuple[Path, Path]:
     module, data = folder / f"test_{name}.py", folder / f"{name}.case.json"
     folder.mkdir(parents=True, exist_ok=True)
     source = re.sub(r"[^A-Za-z0-9._-]", "_", path.name)
-    text = _MODULE.format(source=source, data=data.name, release=case["release"], name=name)
+    text = _MODULES[case["protocol"]].format(source=source, data=data.name, release=case["release"], name=name)
     for file, content in ((module, text), (data, json.dumps(case, indent=1) + "\n")):
         try:
             with file.open("x", encoding="utf-8") as opened:

@@ -100,7 +100,7 @@ def _row(row: Row) -> Text:
     line = Text.assemble((f"{row.at:11.6f}  ", "dim"))
     if row.exchange is None:
         return line.append(escape(row.what), style="bold red" if row.wrong else "dim")
-    line.append(f"{row.exchange:4} {escape(row.what):7}{escape(row.about)}")
+    line.append(f"{row.exchange:4} {escape(row.what):6} {escape(row.about)}")
     if row.sent:
         line.append(f"  {escape(row.sent)}", style="dim")
     if row.outcome:

@@ -1,8 +1,8 @@
 """Which releases a side may be: those that would have written all that it wrote, and what excluded the others.
 
-A client is known by its requests: numbers, counts and types of payloads, members of records. A server is known by its replies: that
-there is one at all, and its form; silence excludes nothing, since every failure is silent on this wire, but a server that lives on
-after what ends the message thread of a release is not of that release.
+A client is known by its requests: numbers, counts and types of payloads, members of records. A server is known by its replies:
+that there is one at all, and its form. Silence excludes little, since every failure is silent on this wire; but a server that
+lives on after what ends the message thread of a release is not of that release.
 """
 
 from __future__ import annotations

@@ -56,8 +56,16 @@ class Connection:
         self.mechanism = found.mechanism
         if found.mechanism != "NULL" and not self.secured:
             self.secured = True
-            yield self._finding("mp.zmtp.mechanism", at, who, f"the mechanism is {found.mechanism}", found.offset + 12, "mechanism", "NULL",
-                                found.mechanism)  # fmt: skip
+            yield self._finding(
+                "mp.zmtp.mechanism",
+                at,
+                who,
+                f"the mechanism is {found.mechanism}",
+                found.offset + 12,
+                "mechanism",
+                "NULL",
+                found.mechanism,
+            )
 
     def command(self, at: float, who: Who, found: Command) -> Iterator[Finding]:
         """What ZeroMQ sends by itself."""

@@ -6,8 +6,9 @@
 
 from __future__ import annotations
 
+import itertools
 import pickletools
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Final
 
@@ -61,25 +62,8 @@ def _wrong(release: Release, type_: Type, value: Value, path: Path, exact: bool)
         case Optional(inner):
             if value is not None:
                 yield from _wrong(release, inner, value, path, exact)
-        case Array(element):
-            if not isinstance(value, list):
-                yield Misfit(path, str(type_), kind(value))
-            elif not (element == Scalar("int") and set(map(type, value)) <= {int}):
-                for index, member in enumerate(value):
-                    yield from _wrong(release, element, member, (*path, index), exact)
-        case Tuple(elements):
-            if not isinstance(value, list) or len(value) != len(elements):
-                yield Misfit(path, str(type_), kind(value))
-            else:
-                for index, (element, member) in enumerate(zip(elements, value, strict=True)):
-                    yield from _wrong(release, element, member, (*path, index), exact)
-        case Map(key, member_type):
-            if not isinstance(value, dict):
-                yield Misfit(path, str(type_), kind(value))
-            else:
-                for name, member in value.items():
-                    yield from _wrong(release, key, name, (*path, name), exact)
-                    yield from _wrong(release, member_type, member, (*path, name), exact)
+        case Array() | Tuple() | Map():
+            yield from _wrong_container(release, type_, value, path, exact)
         case Named(name):
             yield from _wrong_named(release, name, value, path, exact)
         case Scalar("ext"):
@@ -87,6 +71,23 @@ def _wrong(release: Release, type_: Type, value: Value, path: Path, exact: bool)
         case Scalar(name):
             if not _is_scalar(name, value):
                 yield Misfit(path, name, kind(value))
+
+
+def _wrong_container(release: Release, type_: Array | Tuple | Map, value: Value, path: Path, exact: bool) -> Iterator[Misfit]:
+    members: Iterable[tuple[object, Type, Value]] = ()
+    match type_:
+        case Array(element) if isinstance(value, list):
+            if not (element == Scalar("int") and set(map(type, value)) <= {int}):  # thousands of tokens, as a rule
+                members = ((index, element, member) for index, member in enumerate(value))
+        case Tuple(elements) if isinstance(value, list) and len(value) == len(elements):
+            members = ((index, element, value[index]) for index, element in enumerate(elements))
+        case Map(key, member_type) if isinstance(value, dict):
+            pairs = (((name, key, name), (name, member_type, member)) for name, member in value.items())
+            members = itertools.chain.from_iterable(pairs)
+        case _:
+            yield Misfit(path, str(type_), kind(value))
+    for step, inner, member in members:
+        yield from _wrong(release, inner, member, (*path, step), exact)
 
 
 def _is_scalar(name: str, value: Value) -> bool:

@@ -88,8 +88,12 @@ class Flows:
             lookup.given_back = True
             same = _digest(key, "model_name", "world_size", "cache_salt", "token_ids") == lookup.key
             if meaning == "FREE_LOOKUP_LOCKS" and not same:
-                yield finding("mp.flow.free", asked, "FREE_LOOKUP_LOCKS of request "
-                              f"{request!r:.60} has other tokens, model, world size or salt than its LOOKUP: the locks stay")  # fmt: skip
+                yield finding(
+                    "mp.flow.free",
+                    asked,
+                    "FREE_LOOKUP_LOCKS of request "
+                    f"{request!r:.60} has other tokens, model, world size or salt than its LOOKUP: the locks stay",
+                )
         place = _digest(key, "request_id", "worker_id", "start", "end", "model_name")
         match meaning:
             case "PREPARE_STORE" | "PREPARE_RETRIEVE":
@@ -157,8 +161,14 @@ class Flows:
             yield from self._of_range(asked, meaning, key, tokens)
             wrong = next((token for token in tokens if not isinstance(token, int) or not 0 <= token < 1 << 32), None)
             if wrong is not None:
-                yield finding("mp.key.tokens", asked, f"a token in the key of {meaning} is {wrong!r:.40}", "token_ids", "0 to 2**32 - 1",
-                              f"{wrong!r:.40}")  # fmt: skip
+                yield finding(
+                    "mp.key.tokens",
+                    asked,
+                    f"a token in the key of {meaning} is {wrong!r:.40}",
+                    "token_ids",
+                    "0 to 2**32 - 1",
+                    f"{wrong!r:.40}",
+                )
 
     def _of_range(self, asked: Asked, meaning: str, key: Mapping[str, Any], tokens: Sequence[Any]) -> Iterator[Finding]:
         start, end = key.get("start"), key.get("end")

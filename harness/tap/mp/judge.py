@@ -55,7 +55,7 @@ class Judge:
             self._undecided.append(asked)
         elif verdicts and verdicts[-1] is not None:
             asked.told.add(verdicts[-1].rule)
-            yield from connection.tell(asked, self._troubled(asked, verdicts[-1]))
+            yield from connection.tell(asked, self._troubled(asked, verdicts))
 
     def again(self) -> Iterator[Finding]:
         """Judge again what was open."""
@@ -115,7 +115,8 @@ class Judge:
             return
         wrong = wrong_request(server, parts, "exact")
         if wrong is not None:
-            words = f"{self.name(connection, asked)} is not written as lmcache {spans(whole_groups([server]))} does, and is read all the same"
+            writer = spans(whole_groups([server]))
+            words = f"{self.name(connection, asked)} is read as it was meant, and lmcache {writer} writes it otherwise"
             yield made("mp.payload.differs", asked, words, wrong)
 
     def _verdicts(self, connection: Connection, asked: Asked) -> list[Trouble | None]:
@@ -129,9 +130,16 @@ class Judge:
             for server in servers
         ]
 
-    def _troubled(self, asked: Asked, found: Trouble) -> Finding:
-        servers = spans(whole_groups(self._sides.server_candidates()))
-        words = f"{found.meant} at a server of lmcache {servers}: {found.what}"
+    def _troubled(self, asked: Asked, verdicts: Sequence[Trouble | None]) -> Finding:
+        """What all verdicts say, in the words of that for the newest server."""
+        found = verdicts[-1]
+        assert found is not None
+        servers = self._sides.server_candidates()
+        alike = all(one is not None and one.what == found.what for one in verdicts)
+        place = (
+            f"lmcache {spans(whole_groups(servers))}" if alike else f"lmcache {servers[-1]}, and likewise at all that it may be"
+        )
+        words = f"{found.meant} at a server of {place}: {found.what}"
         known = next((operation.meaning for operation in asked.meant.values() if operation is not None), "")
         if found.harm in GRAVE and unasked(known):
             words += f"; {unasked(known)}"

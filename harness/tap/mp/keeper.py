@@ -1,7 +1,7 @@
 """Which bytes of a conversation are written down: all of them but long payloads, with pseudonyms in them if so wished.
 
-Pseudonyms need whole messages. Where there are any, the segments of a message wait until it is whole, and are then written with the
-lengths and the times that they had. What cannot be read as a message is left out of a redacted recording.
+Pseudonyms need whole messages. Where there are any, the segments of a message wait until it is whole, and are then written with
+the lengths and the times that they had. What cannot be read as a message is left out of a redacted recording.
 """
 
 from __future__ import annotations

@@ -37,6 +37,8 @@ OVERSIZED: Final = 1 << 30
 _WAITS: Final = "WAIT_PREFETCH_STATUS"
 _LONGEST_WAIT: Final = 3600.0
 _MOST_KILLERS: Final = 64
+_LOOK_AGAIN: Final = 1.0
+"""Seconds between two looks at what is overdue."""
 
 
 @dataclass(frozen=True)
@@ -75,6 +77,7 @@ class MpListener:
         self._patience = patience
         self._flows = Flows()
         self._talk = Talk()
+        self._looked = 0.0
 
     # What comes
 
@@ -86,7 +89,10 @@ class MpListener:
         yield from found
 
     def tick(self, now: float) -> Iterator[Finding]:
-        """What shows because nothing happened until now."""
+        """What shows because nothing happened until now; looked for once in a while."""
+        if now - self._looked < _LOOK_AGAIN:
+            return
+        self._looked = now
         for connection in list(self.sides.connections.values()):
             yield from connection.overdue_pings(now)
             yield from self._silence.overdue(connection, now)
@@ -206,16 +212,34 @@ class MpListener:
     def _reply(self, connection: Connection, seen: Seen, parts: Parts) -> Iterator[Finding]:
         offset = parts.message.offset
         if len(parts.parts) < 2:
-            yield Finding(RULES["mp.reply.short"], connection.number, seen.at, "server", "a message of one frame came from the server",
-                          offset, "number of frames", "2 at least", "1")  # fmt: skip
+            yield Finding(
+                RULES["mp.reply.short"],
+                connection.number,
+                seen.at,
+                "server",
+                "a message of one frame came from the server",
+                offset,
+                "number of frames",
+                "2 at least",
+                "1",
+            )
             return
         asked = connection.open.get(parts.uid)
         if asked is None:
             twice = connection.closed.get(parts.uid) is not None
             rule, words = ("mp.reply.twice", "answered already") if twice else ("mp.reply.unasked", "not of an open request")
             uid = parts.uid[:16].hex()
-            yield Finding(RULES[rule], connection.number, seen.at, "server", f"the uid {uid} of a reply is {words}", offset, "uid",
-                          "that of an open request", uid)  # fmt: skip
+            yield Finding(
+                RULES[rule],
+                connection.number,
+                seen.at,
+                "server",
+                f"the uid {uid} of a reply is {words}",
+                offset,
+                "uid",
+                "that of an open request",
+                uid,
+            )
             return
         if not asked.of_stream or not parts.behind:
             del connection.open[parts.uid]
@@ -223,8 +247,18 @@ class MpListener:
         yield from self._silence.replied(connection, asked, seen.at)
         if parts.operation != asked.operation:
             words = f"the reply to {self._judge.name(connection, asked)} names another operation"
-            yield Finding(RULES["mp.reply.echo"], connection.number, seen.at, "server", words, parts.message.frames[1].offset, "operation",
-                          asked.operation[:16].hex(), (parts.operation or b"")[:16].hex(), exchange=asked.exchange)  # fmt: skip
+            yield Finding(
+                RULES["mp.reply.echo"],
+                connection.number,
+                seen.at,
+                "server",
+                words,
+                parts.message.frames[1].offset,
+                "operation",
+                asked.operation[:16].hex(),
+                (parts.operation or b"")[:16].hex(),
+                exchange=asked.exchange,
+            )
             return
         if self._weigh_reply(connection, asked, seen, parts):
             yield from self._judge.again()
@@ -269,11 +303,22 @@ class MpListener:
                 rule, words = (
                     "mp.reply.form",
                     (
-                        f"the reply to {self._judge.name(connection, asked)} cannot be read by lmcache {spans(whole_groups(clients))}, {lost}"
+                        f"the reply to {self._judge.name(connection, asked)} cannot be read by lmcache "
+                        f"{spans(whole_groups(clients))}, {lost}"
                     ),
                 )
-            found = Finding(RULES[rule], connection.number, seen.at, "server", words, wrong.stream, field_of(wrong), wrong.expected,
-                            wrong.got, exchange=asked.exchange)  # fmt: skip
+            found = Finding(
+                RULES[rule],
+                connection.number,
+                seen.at,
+                "server",
+                words,
+                wrong.stream,
+                field_of(wrong),
+                wrong.expected,
+                wrong.got,
+                exchange=asked.exchange,
+            )
             yield from connection.tell(asked, found)
             return
         meaning = asked.meaning(clients)

@@ -13,7 +13,7 @@ _REMEMBERED: Final = 1 << 16
 
 
 class Permutation:
-    """Permutes the integers of a range, with a secret: a Feistel network over as many bits as it takes, walked until it is inside."""
+    """Permutes the integers of a range, with a secret: a Feistel network, walked until it is inside of the range."""
 
     def __init__(self, secret: bytes) -> None:
         self._secret = hmac.digest(secret, b"numbers", "sha256")

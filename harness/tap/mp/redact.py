@@ -1,7 +1,7 @@
 """Messages with pseudonyms in them: each frame keeps its length, and each value its kind and its width.
 
-So whoever reads a redacted recording sees the same requests, the same wrong bytes and the same releases, but no model, salt, request,
-token or payload. The same text has the same pseudonym wherever it stands. What is not known to be harmless is redacted.
+So whoever reads a redacted recording sees the same requests, the same wrong bytes and the same releases, but no model, salt,
+request, token or payload. The same text has the same pseudonym wherever it stands. What is not known to be harmless is redacted.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What does not come: requests without reply. Every failure on this wire is silent, so that silence says that something failed."""
+"""What does not come: requests without reply. Every failure on this wire is silent, so that silence says that one was."""
 
 from __future__ import annotations
 
@@ -22,7 +22,9 @@ OVERDUE: Final = 30.0
 SLOW: Final = 10.0
 _REMEMBERED: Final = 256
 _AT_ONCE: Final = 0.5
-"""Seconds within which a server answers a lookup that it answers at all."""
+"""Seconds within which a server answers what it answers at once."""
+_SURE: Final = frozenset({"NOOP", "GET_CHUNK_SIZE", "PING"})
+"""What no server leaves unanswered, whatever its state, as long as it answers others."""
 
 
 class Silence:
@@ -59,7 +61,7 @@ class Silence:
         if asked.of_stream or "mp.request.unanswered" in asked.told or now - asked.at < asked.patience + self._patience:
             return
         asked.told.add("mp.request.unanswered")
-        yield from self._readers(connection, asked)
+        yield from self._speaks(connection, asked)
         if asked.told & NO_ANSWER:
             return
         name = self._judge.name(connection, asked)
@@ -73,7 +75,7 @@ class Silence:
         connection.open.pop(asked.uid, None)
         connection.unanswered.append(asked)
         if self._last_reply is not None and self._last_reply > asked.at + _AT_ONCE:
-            yield from self._readers(connection, asked)
+            yield from self._speaks(connection, asked)
         if asked.of_stream or asked.told & NO_ANSWER or "mp.request.unanswered" in asked.told:
             return
         if at - asked.at >= asked.patience + self._patience:
@@ -102,17 +104,24 @@ class Silence:
             )
             yield finding("mp.server.dead", first, words, who="server", at=now)
 
-    def _readers(self, connection: Connection, asked: Asked) -> Iterator[Finding]:
-        """A lookup that counts no readers, and that no server before 0.5.5 leaves without an answer if it answers others."""
+    def _speaks(self, connection: Connection, asked: Asked) -> Iterator[Finding]:
+        """What the silence says of the server: some requests no server of a release leaves unanswered while it answers others."""
         others = self._last_reply is not None and self._last_reply > asked.at
-        if not asked.facts.get("no readers") or not asked.facts.get("registered") or not others:
+        if not others:
             return
+        lookup = bool(asked.facts.get("no readers") and asked.facts.get("registered"))
 
         def look(release: Release, reading: Reading) -> Wrong | None:
-            if reading == "loose" or READERS_WANTED[release]:
+            outcome = asked.dealt.get(release)
+            if reading == "loose" or outcome is None or outcome.fate != "executed" or outcome.met is None:
                 return None
-            return Wrong(0, 0, 0, "silence", "a reply", "none to a lookup of a registered model that counts no readers")
+            sure = outcome.met.name in _SURE or (lookup and not READERS_WANTED[release])
+            return (
+                Wrong(0, 0, asked.offset, "silence", f"a reply, as {outcome.met.name} always has one", "no reply")
+                if sure
+                else None
+            )
 
-        name = f"no reply to {self._judge.name(connection, asked)}"
+        name = f"{self._judge.name(connection, asked)} without a reply"
         if self._sides.server.weigh(connection.number, asked.at, name, look):
             yield from self._judge.again()

@@ -1,8 +1,8 @@
 """ZMTP, what ZeroMQ speaks over TCP: one direction of one connection, read from pieces of any size.
 
 A stream is a greeting of 64 bytes and then frames: one byte of flags, the length in one byte or in eight, the body. Frames are
-commands (``READY``, ``PING`` ...) or parts of messages. Nothing is executed or believed: what ZMTP does not allow ends the reading
-with a :class:`Broken`, and of long frames only the beginning is kept.
+commands (``READY``, ``PING`` ...) or parts of messages. Nothing is executed or believed: what ZMTP does not allow ends the
+reading with a :class:`Broken`, and of long frames only the beginning is kept.
 
 Source: the specifications 37/ZMTP 3.1, 23/ZMTP 3.0 and 15/ZMTP 2.0 of ZeroMQ.
 """
@@ -311,7 +311,7 @@ class Stream:
 
 
 def _wrong_greeting(head: bytes) -> tuple[int, str, str, str, str] | None:
-    """Where the beginning of a greeting is none of version 3: offset, rule, summary, expected and got; None as long as it may be."""
+    """Where the beginning of a greeting is none of version 3: offset, rule, summary, expected, got; None as long as it may be."""
     if head[0] != 0xFF:
         return _no_signature(head)
     if len(head) >= _SIGNATURE and head[9] != 0x7F:
@@ -324,9 +324,15 @@ def _wrong_greeting(head: bytes) -> tuple[int, str, str, str, str] | None:
 
 
 _OTHERS: Final = (
-    (b"GET ", "HTTP"), (b"POST", "HTTP"), (b"HEAD", "HTTP"), (b"PUT ", "HTTP"), (b"HTTP", "HTTP"), (b"PRI ", "HTTP/2 (gRPC does)"),
-    (b"\x16\x03", "TLS"), (b"SSH-", "SSH"),
-)  # fmt: skip
+    (b"GET ", "HTTP"),
+    (b"POST", "HTTP"),
+    (b"HEAD", "HTTP"),
+    (b"PUT ", "HTTP"),
+    (b"HTTP", "HTTP"),
+    (b"PRI ", "HTTP/2 (gRPC does)"),
+    (b"\x16\x03", "TLS"),
+    (b"SSH-", "SSH"),
+)
 
 
 def _no_signature(head: bytes) -> tuple[int, str, str, str, str] | None:

@@ -1,4 +1,4 @@
-"""Every captured request and conversation, as a proxy would have seen it: its release is among the guesses, and nothing is wrong."""
+"""Every captured request and conversation, as a proxy would have seen it, tells its release, and nothing is wrong in it."""
 
 import pytest
 from zmtp_speech import Talk, spoken

@@ -52,9 +52,16 @@ def in_file(events):
 
 def conversation(release="0.5.6"):
     record = key(
-        release, world_size=4, worker_id=2, model_name=SECRETS[0], cache_salt=SECRETS[1], request_id=SECRETS[2], token_ids=TOKENS, end=16,
+        release,
+        world_size=4,
+        worker_id=2,
+        model_name=SECRETS[0],
+        cache_salt=SECRETS[1],
+        request_id=SECRETS[2],
+        token_ids=TOKENS,
+        end=16,
         request_configs={SECRETS[4]: SECRETS[5], "n": TOKENS},
-    )  # fmt: skip
+    )
     talk = Talk(release).open()
     talk.ask("LOOKUP", {**record, "worker_id": None}, 4).answer("LOOKUP")
     talk.ask("QUERY_PREFETCH_STATUS", SECRETS[2]).answer("QUERY_PREFETCH_STATUS", 0)
@@ -179,7 +186,8 @@ def test_tokens_become_others_of_the_same_width(tokens):
     assert widths(made) == widths(data)
     assert pack(unpack(made)) == made
     again = [number(made, one.start) for one in places(made) if one.kind == "int"]
-    assert (len(set(again)) == len(set(tokens))) and len(again) == len(tokens)
+    assert len(set(again)) == len(set(tokens))
+    assert len(again) == len(tokens)
 
 
 @given(st.integers(0, 300))

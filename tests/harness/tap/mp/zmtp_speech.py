@@ -90,9 +90,18 @@ class Talk:
 def key(release, tokens=32, worker=0, **other):
     """A key record of a release, with all of its members."""
     members = {
-        "model_name": "org/model", "world_size": 1, "worker_id": worker, "chunk_hash": None, "token_ids": list(range(tokens)), "start": 0,
-        "end": tokens, "request_id": "r1", "cache_salt": "", "request_configs": None, "num_kv_readers": 1,
-    }  # fmt: skip
+        "model_name": "org/model",
+        "world_size": 1,
+        "worker_id": worker,
+        "chunk_hash": None,
+        "token_ids": list(range(tokens)),
+        "start": 0,
+        "end": tokens,
+        "request_id": "r1",
+        "cache_salt": "",
+        "request_configs": None,
+        "num_kv_readers": 1,
+    }
     del release
     return {**members, **other}
 
