@@ -36,7 +36,7 @@ def tiny(tmp_path_factory):
     others = [
         replace(case, verdict=verdict, reason="for a reason") for case, verdict in zip(run.cases[1:], Verdict, strict=False)
     ]
-    cases = (*run.cases, *(replace(case, id=f"other {case.id}", expectation=entry) for case in others))
+    cases = (*run.cases, *(replace(case, id=f"other {case.id}", expectation=entry, requirements=()) for case in others))
     path.write_text(html(replace(run, cases=cases)), encoding="utf-8")
     return path
 
@@ -147,6 +147,8 @@ def test_a_cause_that_is_in_the_data_alone_opens_as_the_others_do(visit, small):
 @pytest.mark.parametrize(("size", "scheme"), [(WIDE, "light"), (NARROW, "dark")])
 def test_everybody_can_use_it(visit, tiny, size, scheme):
     watched = visit(tiny, size=size, scheme=scheme)
+    names = watched.page.locator(".name b").all_inner_texts()
+    assert len(names) == len(set(names)) == 12
     watched.page.click(".cause >> nth=0")
     watched.page.click(".name >> nth=0")
     assert watched.overflow() == 0
