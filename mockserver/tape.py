@@ -83,7 +83,8 @@ class Tape:
         """Note how a connection ended, as the server that served it tells it."""
         theirs = ending.kind in _BY_THE_CLIENT
         did: Did = "reset" if by_reset or ending.kind == "peer reset" else "close"
-        self.did(connection, "client" if theirs else "server", did, "" if ending.kind == "peer closed" else str(ending))
+        said = ending.detail if ending.kind in {"peer closed", "peer reset"} else str(ending)
+        self.did(connection, "client" if theirs else "server", did, said)
 
     def note(self, moment: Moment) -> None:
         """Keep a moment."""

@@ -128,13 +128,14 @@
   // The list of all cases, by name.
   const list = one("#list");
   function fill(found) {
+    // What a case cites may differ between releases, so that one name has several places in the table of names.
     const byName = new Map();
     for (const place of found) {
-      const name = cases[place][NAME];
-      if (!byName.has(name)) byName.set(name, []);
-      byName.get(name).push(place);
+      const name = nameOf(cases[place]);
+      if (!byName.has(name)) byName.set(name, [cases[place][NAME], []]);
+      byName.get(name)[1].push(place);
     }
-    const entries = [...byName];
+    const entries = [...byName.values()];
     list.replaceChildren();
     const more = (from) => {
       list.append(...entries.slice(from, from + NAMES_AT_ONCE).map(([name, places]) => nameRow(name, places, active() && entries.length < 3)));

@@ -69,7 +69,7 @@ def test_who_ended_a_connection_and_how():
     first, _, _ = tape.moments()
     assert [(one.sender, one.did, one.note) for one in first if one.did != "open"] == [
         ("client", "close", ""),
-        ("client", "reset", "peer reset"),
+        ("client", "reset", ""),
         ("server", "close", "bad request: why"),
         ("server", "reset", "fault: close"),
     ]
