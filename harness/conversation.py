@@ -10,6 +10,8 @@ from typing import Any, Final
 
 from harness.failure import TargetUnavailable
 from harness.peers import request_frame
+from harness.tape import TAPES
+from harness.tape.connection import TapedSocket
 from harness.targets import Server
 from wire.errors import DecodeError
 from wire.lm.enums import CODES
@@ -130,7 +132,7 @@ def _reaction(connection: socket.socket, profile: LmProfile, act: Act) -> tuple[
 
 def _connected(server: Server) -> socket.socket:
     try:
-        connection = socket.create_connection((server.host, server.port), timeout=PATIENCE)
+        connection = TapedSocket.of(socket.create_connection((server.host, server.port), timeout=PATIENCE), TAPES.ours)
     except OSError as error:
         raise TargetUnavailable(f"the server at {server.host}:{server.port} is gone: {error.strerror or error}") from None
     connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)

@@ -48,6 +48,9 @@ from harness.rerun import rerun
 from harness.servers.spec import ServerSpec, parse_server
 from harness.sharding import PLACE, parse_shard
 from harness.sides import FACTS, parse_side, require_runtime, require_targets, where_listed
+from harness.tape import TAPES
+from harness.tape.tapes import Seen
+from harness.tape.told import conversation
 from harness.targets import LiveServers
 from harness.usage import (
     UsageError,
@@ -118,6 +121,8 @@ class Matrix:
     _left_out: set[Protocol] = field(default_factory=set)
     _writer: ResultsWriter | None = None
     _matched: set[str] = field(default_factory=set)
+    _seen: tuple[str, Seen | None] = ("", None)
+    """What was on the tapes when the case of a node id failed."""
     _by_release: dict[Release, dict[str, Requirement]] = field(default_factory=dict)
 
     @classmethod
@@ -392,6 +397,19 @@ class Matrix:
             side=self.side,
         )
 
+    def look_at_the_tapes(self, item: pytest.Item) -> None:
+        """A case has failed at this moment: what crossed the wire until now belongs to its record, and what follows does not."""
+        cell, spec = cell_of(item), spec_of_item(item)
+        alone = cell is not None and spec is not None and spec.judges == "server" and cell.target == "live"
+        self._seen = item.nodeid, TAPES.seen(ours=self.side != "client" or alone)
+
+    def _with_the_conversation(self, diagnosis: Diagnosis, item: pytest.Item, cell: Cell, judges: Side) -> Diagnosis:
+        """The diagnosis with what crossed the wire, where something of ours saw it; nothing sees a client with a live server."""
+        of, seen = self._seen
+        if of != item.nodeid or seen is None or (cell.target == "live" and judges == "client"):
+            return diagnosis
+        return replace(diagnosis, conversation=conversation(seen, cell.release, protocol=protocol_of(topic_of(item.path))))
+
     def record(self, item: pytest.Item, error: BaseException | None, seconds: float) -> CaseRecord:
         """The record of one execution."""
         cell = cell_of(item)
@@ -414,6 +432,7 @@ class Matrix:
         diagnosis = ended.diagnosis
         if diagnosis is not None:
             diagnosis = replace(diagnosis, rerun=rerun(self, identity, cell))
+            diagnosis = self._with_the_conversation(diagnosis, item, cell, spec.judges)
         return CaseRecord(
             id=identity,
             topic=topic_of(item.path),

@@ -13,6 +13,8 @@ from typing import Any, Final, Self, TypeVar
 
 from harness.failure import PeerFailed
 from harness.reference.values import key_from_json
+from harness.tape import TAPES
+from harness.tape.connection import TapedSocket
 from harness.targets import Server
 from wire.errors import WireError
 from wire.keys import format_key
@@ -45,7 +47,7 @@ class Peer:
         self._patience = patience
         self._quick = quick and hasattr(socket, "TCP_QUICKACK")
         try:
-            self._socket = socket.create_connection((server.host, server.port), timeout=patience)
+            self._socket = TapedSocket.of(socket.create_connection((server.host, server.port), timeout=patience), TAPES.ours)
         except OSError as error:
             raise PeerFailed(f"the server at {server.host}:{server.port} takes no connection: {error}") from None
         self._socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)

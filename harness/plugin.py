@@ -291,6 +291,15 @@ def pytest_collection_finish(session: pytest.Session) -> None:
     _begin(config)
 
 
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """Begin to note what crosses the wire of a case."""
+    if item.get_closest_marker("conformance") is not None:
+        from harness.tape import TAPES
+
+        TAPES.begin()
+
+
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) -> Generator[None, Any, Any]:
     """Turn what ended a case into its record, which travels with the teardown report (also from xdist workers)."""
@@ -301,6 +310,7 @@ def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) ->
 
     if call.excinfo is not None and ERROR not in item.stash:
         item.stash[ERROR] = call.excinfo.value
+        matrix_of(item.config).look_at_the_tapes(item)
     item.stash[SECONDS] = item.stash.get(SECONDS, 0.0) + call.duration
     if call.excinfo is not None and isinstance(call.excinfo.value, UnsupportedByClient):
         report.outcome = "skipped"

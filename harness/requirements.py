@@ -20,6 +20,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, Literal, cast, get_args
 
+from reports.requirement_text import RequirementText
 from reports.side import SIDES, Side
 from wire.errors import UnknownReleaseError
 from wire.release import KNOWN_RELEASES, ReleaseRange
@@ -76,7 +77,7 @@ def load_requirements(directory: Path | None = None) -> dict[str, Requirement]:
     """
     found: dict[str, Requirement] = {}
     places: dict[str, str] = {}
-    for path in sorted(_existing(directory or _specification()).glob("*.md")):
+    for path in sorted(_existing(directory or specification()).glob("*.md")):
         for line, requirement in _read(path):
             if requirement.id in found:
                 raise RequirementError(
@@ -88,7 +89,18 @@ def load_requirements(directory: Path | None = None) -> dict[str, Requirement]:
     return found
 
 
-def _specification() -> Path:
+def requirement_texts(specification: str | None = None) -> dict[str, RequirementText]:
+    """The words of every requirement by id, for reports; ``specification`` is the address of the folder with its pages."""
+    return {name: _text(one, specification) for name, one in load_requirements().items()}
+
+
+def _text(one: Requirement, specification: str | None) -> RequirementText:
+    url = None if specification is None else f"{specification}/{one.document}#{one.anchor}"
+    return RequirementText(one.level, one.statement, one.why, url)
+
+
+def specification() -> Path:
+    """The folder of the specification: that of this source tree or, when installed, the copy in the package."""
     package = Path(__file__).resolve().parent
     beside = package.parent / "docs" / "spec"
     return beside if beside.is_dir() else package / "spec"

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Final, Literal
 
 from harness import meeting
+from harness.tape import TAPES
 from harness.targets import Server
 from wire.lm.frames import Reply, encode_reply
 from wire.lm.profile import LmProfile
@@ -91,30 +92,36 @@ class ScriptedServer:
             with connection, contextlib.suppress(OSError):
                 connection.settimeout(LONGEST)
                 connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-                while self._read(connection) and self._answer(connection):
+                place = TAPES.mock.open()
+                while self._read(connection, place) and self._answer(connection, place):
                     pass
         finally:
             with self._lock:
                 self._open.discard(connection)
 
-    def _read(self, connection: socket.socket) -> bool:
+    def _read(self, connection: socket.socket, place: int) -> bool:
         left = self._size
         while left:
             data = connection.recv(left)
             if not data:
+                TAPES.mock.did(place, "client", "close")
                 return False
+            TAPES.mock.data(place, "client", data)
             left -= len(data)
         return True
 
-    def _answer(self, connection: socket.socket) -> bool:
+    def _answer(self, connection: socket.socket, place: int) -> bool:
         """Whether the connection goes on."""
         with self._lock:
             script, self._script = self._script, None
             proper = self._replies[self._exists]
+        TAPES.mock.data(place, "server", proper if script is None else script.data)
         if script is None:
             connection.sendall(proper)
             return True
         connection.sendall(script.data)
+        if script.ending != "silence":
+            TAPES.mock.did(place, "server", script.ending, "as the case wants it")
         if script.ending == "reset":
             connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _NOW)
         return script.ending == "silence"

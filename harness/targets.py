@@ -16,6 +16,7 @@ from harness.client import ClientFailure
 from harness.failure import TargetUnavailable
 from harness.servers.started import StartedServer
 from harness.servers.watch import Watch
+from harness.tape import TAPES
 from mockserver.faults import NO_FAULTS, parse_plan
 from mockserver.journal import Journal
 from mockserver.lm import LmServer
@@ -50,6 +51,7 @@ class Server:
         if self.mock is not None:
             self.mock.store.clear()
             self.mock.journal.forget()
+            TAPES.begin()
 
     def stop(self) -> None:
         """Stop the mock, as a crash would."""
@@ -85,6 +87,7 @@ def mock_server(release: Release, make: MakeMock | None = None) -> Iterator[Serv
     """A mock with an empty store, or another server of ours that ``make`` makes."""
     with (make or _make_mock)(release, host=meeting.host(), allow_remote=True) as mock:
         host, port = mock.address
+        mock.journal.tape = TAPES.mock
         yield Server(host, port, mock)
 
 

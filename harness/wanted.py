@@ -6,9 +6,9 @@ import os
 from collections.abc import Sequence
 from pathlib import Path
 
-from harness.requirements import Requirement, load_requirements
+from harness.requirements import requirement_texts
 from harness.usage import UsageError
-from reports.formats.context import Context, Place, Rule
+from reports.formats.context import Context, Place
 from reports.formats.table import FORMATS, Format
 from reports.outputs import RESULTS, Wanted
 from wire.numerals import NoNumber, read_integer, shown
@@ -75,8 +75,7 @@ def context_of(
     records: Path, *, place: Place | None = None, label: str | None = None, specification: str | None = None
 ) -> Context:
     """What formats may need beside the results; ``specification`` is the address of the folder with its pages."""
-    rules = {one.id: _rule(one, specification) for one in load_requirements().values()}
-    return Context(records=_from_here(records), rules=rules, place=place, label=label)
+    return Context(_from_here(records), requirement_texts(specification), place, label)
 
 
 def read_address(text: str | None) -> str | None:
@@ -90,11 +89,6 @@ def read_address(text: str | None) -> str | None:
     if not text.startswith(("https://", "http://")) or not text.isascii() or not text.isprintable() or set(text) & set(" <>\"'"):
         raise UsageError(f"--spec-url {shown(text)}: write an address, such as https://example.org/docs/spec")
     return text.rstrip("/")
-
-
-def _rule(one: Requirement, specification: str | None) -> Rule:
-    url = None if specification is None else f"{specification}/{one.document}#{one.anchor}"
-    return Rule(one.id, one.level, one.statement, one.why, url)
 
 
 def _from_here(path: Path) -> str:

@@ -11,6 +11,7 @@ import time
 from mockserver.buffers import Buffer
 from mockserver.endings import ConnectionEndedError, Ending
 from mockserver.records import Segment
+from mockserver.tape import Tape
 
 _DISCARD_SIZE = 64 << 10
 _WAIT_FOR_ALL_FROM = 1 << 20
@@ -39,6 +40,20 @@ class Connection:
         self.bytes_sent = 0
         """All that was sent so far."""
         self._speaks = True
+        self._resets = False
+        self._tape: Tape | None = None
+        self._place = 0
+        """Its number on the tape."""
+
+    def record(self, tape: Tape | None, note: str = "") -> None:
+        """Note on a tape from now on what crosses the wire."""
+        if tape is not None:
+            self._tape, self._place = tape, tape.open(note)
+
+    def record_end(self, ending: Ending) -> None:
+        """Note on it how the connection ends."""
+        if self._tape is not None:
+            self._tape.ended(self._place, ending, by_reset=self._resets)
 
     def read_into(self, buffer: memoryview) -> int:
         """Fill a buffer.
@@ -61,6 +76,8 @@ class Connection:
                     raise ConnectionEndedError(Ending("server stopped"))
                 return got
             self.segments_in.append(Segment(time.monotonic(), count))
+            if self._tape is not None:
+                self._tape.data(self._place, "client", buffer[got : got + count])
             got += count
         return got
 
@@ -69,6 +86,8 @@ class Connection:
         if not len(data) or not self._speaks:
             return
         at = time.monotonic()
+        if self._tape is not None:  # before the peer can have it
+            self._tape.data(self._place, "server", data, at)
         try:
             self.socket.sendall(data)
         except OSError as error:
@@ -93,6 +112,8 @@ class Connection:
     def half_close(self) -> None:
         """End the stream to the peer; what it sends can still be read."""
         self._speaks = False
+        if self._tape is not None:
+            self._tape.did(self._place, "server", "half-close")
         try:
             self.socket.shutdown(socket.SHUT_WR)
         except OSError as error:
@@ -100,6 +121,7 @@ class Connection:
 
     def reset_on_close(self) -> None:
         """Make the coming close a reset: the peer gets an error instead of an end of stream."""
+        self._resets = True
         self.socket.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
 
     def discard_input(self) -> None:

@@ -13,6 +13,7 @@ from mockserver.buffers import Buffer
 from mockserver.endings import Ending
 from mockserver.payloads import SeenPayload
 from mockserver.records import ConnectionRecord, Exchange, RunningExchange
+from mockserver.tape import Tape
 
 T = TypeVar("T")
 
@@ -36,6 +37,8 @@ class Journal:
     ) -> None:
         if max_exchanges < 1:
             raise ValueError(f"a journal keeps at least 1 exchange, not {max_exchanges}")
+        self.tape: Tape | None = None
+        """Where connections that begin from now on are noted segment by segment."""
         self._max_exchanges = max_exchanges
         self._keep_below = keep_payload_below
         self._retain_bytes = retain_bytes

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final, Literal, Self, TypeAlias
 
+from reports.conversation import Conversation
 from reports.plain import JsonObject, JsonValue, clip, plain
 
 Level: TypeAlias = Literal["MUST", "SHOULD", "MAY"]
@@ -132,6 +133,8 @@ class Diagnosis:
     rerun: str | None = None
     """The command that runs just this case again."""
     client_stderr: str | None = None
+    conversation: Conversation | None = None
+    """What crossed the wire before, where something of ours could see it."""
 
     def to_json(self) -> JsonObject:
         """The ``diagnosis`` member of a case line: what is not set is left out, what is very long is clipped."""
@@ -145,10 +148,13 @@ class Diagnosis:
             "frames": [frame.to_json() for frame in self.frames],
             "values": [value.to_json() for value in self.values],
         }
-        return {**members, **{name: rows for name, rows in lists.items() if rows}}
+        told = {"conversation": self.conversation.to_json()} if self.conversation is not None else {}
+        return {**members, **{name: rows for name, rows in lists.items() if rows}, **told}
 
     def _scalars(self) -> dict[str, Any]:
-        return {name: value for name, value in vars(self).items() if value is not None and not isinstance(value, tuple)}
+        return {
+            name: value for name, value in vars(self).items() if value is not None and not isinstance(value, tuple | Conversation)
+        }
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Self:
@@ -157,4 +163,6 @@ class Diagnosis:
         known["fields"] = tuple(map(FieldDifference.from_json, data.get("fields", ())))
         known["frames"] = tuple(map(FrameDump.from_json, data.get("frames", ())))
         known["values"] = tuple(map(ValueDifference.from_json, data.get("values", ())))
+        told = data.get("conversation")
+        known["conversation"] = None if told is None else Conversation.from_json(told)
         return cls(**known)

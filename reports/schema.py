@@ -5,12 +5,13 @@ from __future__ import annotations
 import contextlib
 import functools
 import json
+from collections.abc import Mapping
 from importlib import resources
 from typing import Any
 
 import jsonschema_rs
 from jsonschema import Draft202012Validator
-from jsonschema.exceptions import best_match
+from jsonschema.exceptions import ValidationError, best_match
 
 from reports.record import SCHEMA_VERSION
 
@@ -40,7 +41,17 @@ def fault_in(line: object) -> str | None:
     with contextlib.suppress(TypeError, ValueError):  # what JSON cannot hold is for the other validator to name
         if _fast_validator(record).is_valid(line):
             return None
-    error = best_match(_validator(record).iter_errors(line))
+    return _worded(best_match(_validator(record).iter_errors(line)))
+
+
+def fault_of_document(document: object, schema: Mapping[str, Any]) -> str | None:
+    """What is wrong with a decoded document of another kind, likewise; the fast validator decides and the other explains."""
+    if jsonschema_rs.Draft202012Validator(dict(schema)).is_valid(document):
+        return None
+    return _worded(best_match(Draft202012Validator(schema).iter_errors(document))) or "not what its schema asks for"
+
+
+def _worded(error: ValidationError | None) -> str | None:
     if error is None:
         return None
     place = error.json_path.removeprefix("$").removeprefix(".")

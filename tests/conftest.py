@@ -1,6 +1,7 @@
 """What tests need from the machine: present, skipped with the reason, or (where everything must run) a failure."""
 
 import contextlib
+import functools
 import os
 import shutil
 import subprocess
@@ -116,6 +117,28 @@ def node(request):
     found = shutil.which("node")
     require(request.config, [] if found else ["node (Debian: nodejs)"])
     return found
+
+
+@pytest.fixture(scope="session")
+def npm(request, node):
+    """npm, which fetches what a lock file names."""
+    found = shutil.which("npm")
+    require(request.config, [] if found else ["npm (Debian: npm)"])
+    return found
+
+
+@pytest.fixture(scope="session")
+def tshark(request):
+    """Wireshark without its window."""
+    found = shutil.which("tshark")
+    require(request.config, [] if found else ["tshark (Debian: tshark)"])
+    return found
+
+
+@pytest.fixture(scope="session")
+def needed(request):
+    """Takes what is missing: see :func:`require`."""
+    return functools.partial(require, request.config)
 
 
 def require(config, missing):

@@ -26,7 +26,8 @@ sketch of a file, with most members left out:
 
 The other documents that commands write have schemas of their own: [compat](../../reports/schemas/compat-v1.schema.json),
 [diff](../../reports/schemas/diff-v1.schema.json),
-[drift](../../reports/schemas/drift-v1.schema.json) and [mutants](../../reports/schemas/mutants-v1.schema.json)."""
+[drift](../../reports/schemas/drift-v1.schema.json) and [mutants](../../reports/schemas/mutants-v1.schema.json). So does
+[requirements.json](../spec/requirements.json): [requirements](../../reports/schemas/requirements-v1.schema.json)."""
 
 
 def page() -> str:

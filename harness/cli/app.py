@@ -21,7 +21,9 @@ from harness.cli import (
     compat,
     connector,
     diff,
+    dissector,
     drift,
+    explain,
     keys,
     list_cases,
     merge,
@@ -31,7 +33,9 @@ from harness.cli import (
     run,
     serve,
     server,
+    site,
     smoke,
+    tap,
     test,
     verify,
 )
@@ -40,6 +44,7 @@ from harness.failure import TargetUnavailable
 from harness.killmatrix.run import NothingShown
 from harness.requirements import RequirementError
 from harness.runner import BrokenCases
+from harness.tap.recording import RecordingError
 from harness.usage import UsageError
 from harness.version import TOOL_VERSION
 from mockserver.door import PortInUseError, RemoteHostError
@@ -123,8 +128,12 @@ app.command("serve")(_guarded(serve.command))
 app.command("keys")(_guarded(keys.command))
 app.command("capture")(_guarded(capture.command))
 app.command("verify")(_guarded(verify.command))
+app.command("dissector")(_guarded(dissector.command))
 app.command("drift")(_guarded(drift.command))
+app.command("site")(_guarded(site.command))
 app.command("compat")(_guarded(compat.command))
+tap.add_to(app, _guarded)
+app.command("explain")(_guarded(explain.command))
 app.command("mutants")(_guarded(mutants.command))
 app.command("test", context_settings={"allow_extra_args": True, "ignore_unknown_options": True})(_guarded(test.command))
 
@@ -137,6 +146,7 @@ _BAD_INPUT: Final = (
     PortInUseError,
     CorpusError,
     ResultsError,
+    RecordingError,
     RequirementError,
     ClientFailure,
 )

@@ -15,6 +15,7 @@ from typing import Any, Final, Protocol, Self
 import zmq
 
 from harness.failure import PeerFailed
+from harness.tape import TAPES
 from wire.errors import WireError
 from wire.mp.frames import encode_request
 from wire.mp.operations import OperationTable, operation_table
@@ -80,6 +81,7 @@ class Exchanges:
 
     def __post_init__(self) -> None:
         self.table: OperationTable = operation_table(self.release)
+        self._place_on_tape = TAPES.ours.open()
         self._context = zmq.Context()
         self._socket: zmq.Socket[bytes] = self._context.socket(zmq.DEALER)
         self._socket.setsockopt(zmq.LINGER, 0)
@@ -111,6 +113,7 @@ class Exchanges:
 
     def close(self) -> None:
         """Close; what was not sent yet is not sent."""
+        TAPES.ours.did(self._place_on_tape, "client", "close")
         self._context.destroy(linger=0)
 
     # Messages
@@ -126,6 +129,7 @@ class Exchanges:
             MpPeerFailed: the server does not take them in time.
         """
         try:
+            TAPES.ours.message(self._place_on_tape, "client", frames)
             self._socket.send_multipart(list(frames))
         except zmq.Again:
             raise MpPeerFailed(ANSWERS, f"the server took no message for {self.patience:g} s") from None
@@ -144,7 +148,7 @@ class Exchanges:
             return Reply(frames[0], frames[1:])
         if not self._socket.poll(int(patience * 1000)):
             return None
-        frames = self._socket.recv_multipart()
+        frames = self._receive()
         return Reply(frames[0], frames[1:])
 
     def reply(self, uid: bytes, operation: bytes | None = None, patience: float | None = None) -> list[bytes] | None:
@@ -160,11 +164,16 @@ class Exchanges:
         while len(self._kept) < MOST_KEPT and (left := until - time.monotonic()) > 0:
             if not self._socket.poll(max(1, int(left * 1000))):
                 break
-            frames = self._socket.recv_multipart()
+            frames = self._receive()
             if wanted(frames):
                 return frames[1:]
             self._kept.append(frames)
         return None
+
+    def _receive(self) -> list[bytes]:
+        frames = self._socket.recv_multipart()
+        TAPES.ours.message(self._place_on_tape, "server", frames)
+        return frames
 
     def surplus(self, patience: float) -> list[bytes] | None:
         """A message that nobody asked for, or None."""

@@ -21,6 +21,7 @@ from harness.failure import TargetUnavailable
 from harness.mp.approach import may_be
 from harness.servers.started import StartedServer
 from harness.servers.watch import Watch
+from harness.tape import TAPES
 from harness.targets import again, require_reachable
 from mockserver.mp import Mode, MpServer
 from mockserver.mp.behaviour import BOTH_WAYS
@@ -152,6 +153,7 @@ def mock_mp_server(
     made = make or _make_mock
     with made(release, host=host, allow_remote=True, chunk_size=CHUNK_SIZE, shared_memory=shared, mode=mode) as mock:
         found, port = mock.address
+        mock.journal.tape = TAPES.mock
         yield MpTarget(release, found, port, mock)
 
 

@@ -46,6 +46,7 @@ class Session:
         self._connection = connection
         self._header = memoryview(bytearray(desk.profile.header.request_size))
         self._number = desk.journal.open_connection(connection.peer, faults)
+        connection.record(desk.journal.tape, ", ".join(faults))
         self._exchanges = 0
         self._held: list[Outgoing] = []
         """Replies that wait until the next one has left."""
@@ -64,6 +65,7 @@ class Session:
             arrived = sum(segment.size for segment in self._connection.segments_in)
             self._desk.faults().forget(self._number)
             self._desk.journal.close_connection(self._number, ending, bytes(self._header[:arrived]))
+            self._connection.record_end(ending)
             self._connection.close()
             self._desk.journal.let_go(self._number)
 

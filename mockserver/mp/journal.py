@@ -9,6 +9,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TypeVar
 
+from mockserver.tape import Tape
+
 T = TypeVar("T")
 
 KEPT_REASON = 400
@@ -95,6 +97,8 @@ class MpJournal:
     """
 
     def __init__(self, *, max_exchanges: int = 16384, retain_bytes: int = 256 << 20) -> None:
+        self.tape: Tape | None = None
+        """Where messages are noted from now on."""
         self._changed = threading.Condition(threading.RLock())
         self._max_exchanges = max_exchanges
         self._retain_bytes = retain_bytes
@@ -111,6 +115,8 @@ class MpJournal:
             if identity not in self._connections:
                 self._connection_count += 1
                 self._connections[identity] = self._connection_count
+                if self.tape is not None:
+                    self.tape.did(self._connection_count, "client", "open", "its first message")
                 while len(self._connections) > KEPT_IDENTITIES:
                     del self._connections[next(iter(self._connections))]
             return self._connections[identity]
@@ -118,6 +124,8 @@ class MpJournal:
     def begin(self, connection: int, identity: bytes, frames: Sequence[bytes], frame_count: int, size: int) -> RunningExchange:
         """Note a request."""
         kept = tuple(frame[:KEPT_BYTES] for frame in frames[:KEPT_FRAMES])
+        if self.tape is not None:
+            self.tape.message(connection, "client", frames, size)
         with self._changed:
             self._count += 1
             running = RunningExchange(Exchange(self._count, connection, identity, kept, frame_count, size, time.monotonic()))
@@ -130,6 +138,8 @@ class MpJournal:
         """Fill in fields of an exchange; a reason is cut where it is long."""
         if isinstance(reason := changes.get("dropped"), str):
             changes["dropped"] = reason[:KEPT_REASON]
+            if self.tape is not None:
+                self.tape.did(running.seen.connection, "server", "silence", f"not answered: {reason[:KEPT_REASON]}")
         with self._changed:
             running.changes.update(changes)
             self._changed.notify_all()
@@ -137,6 +147,8 @@ class MpJournal:
     def sent(self, running: RunningExchange, frames: Sequence[bytes], *, last: bool) -> None:
         """Note a message that left."""
         kept = tuple(frame[:KEPT_BYTES] for frame in frames[:KEPT_FRAMES])
+        if self.tape is not None:
+            self.tape.message(running.seen.connection, "server", frames)
         with self._changed:
             before = running.snapshot()
             if len(before.replies) < KEPT_REPLIES:
@@ -149,6 +161,8 @@ class MpJournal:
 
     def died(self, why: str) -> None:
         """Note that the message thread is over."""
+        if self.tape is not None:
+            self.tape.did(0, "server", "close", f"the message thread ends: {why[:KEPT_REASON]}")
         with self._changed:
             self._dead = why[:KEPT_REASON]
             self._changed.notify_all()

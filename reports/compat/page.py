@@ -10,11 +10,14 @@ from reports.compat.model import PARTS, Cell, CompatResult
 from reports.compat.outcome import MEANINGS, ORDER, WORDS
 from reports.compat.wording import derived_lines, evidence_lines, problem_words, struck_words, summary, where
 from reports.documents import templates
+from reports.escape import escape
 
 
 def html(result: CompatResult) -> str:
     """One HTML file."""
-    return templates("reports.compat", html=True).get_template("matrix.html.j2").render(_view(result))
+    environment = templates("reports.compat", html=True)
+    environment.filters["visible"] = escape
+    return environment.get_template("matrix.html.j2").render(_view(result))
 
 
 def markdown(result: CompatResult) -> str:
@@ -61,5 +64,5 @@ def _title(cell: Cell, numbers: Mapping[Any, int]) -> str:
         parts.append("derived from {} against {}".format(*cell.derived_from))
     if cell.problem is not None:
         parts.append(problem_words(cell.problem))
-    parts += [f"{numbers[finding.signature]}: {finding.reason}" for finding in cell.reasons]
+    parts += [f"{numbers[finding.signature]}: {escape(finding.reason)}" for finding in cell.reasons]
     return "\n".join(parts)

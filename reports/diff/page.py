@@ -12,7 +12,8 @@ from reports.diff.model import Comparison
 from reports.diff.view import diff_view, tone_class
 from reports.documents import templates
 from reports.escape import escape, escape_markdown
-from reports.run.pages import code_cell, code_span, visible
+from reports.run.page import visible
+from reports.run.pages import code_cell, code_span
 
 LARGEST: Final = 60_000
 """Characters of the Markdown: a comment on GitHub may have 65,536, and GitLab allows more."""

@@ -1,11 +1,13 @@
-"""Drift as one HTML page that needs nothing else."""
+"""Drift as one HTML page that needs nothing else, and as the body of a page of others."""
 
 from __future__ import annotations
 
+import functools
 from typing import Any
 
-import jinja2
+from jinja2 import Environment
 
+from reports.documents import templates
 from reports.drift.history import Generation, History
 from reports.drift.model import Drift, Level, Role
 from reports.drift.text import MARKS, ROLE_WORDS, hit, level_counts, nothing_words, shown_bytes, side_words
@@ -18,10 +20,7 @@ def drift_page(drift: Drift, concern: str = "") -> str:
         title=f"lmcache {drift.old} -> {drift.new}",
         worst=drift.worst,
         concern=concern,
-        drift=drift,
-        history=None,
-        role_rows=[(ROLE_WORDS[role], drift.levels[role], level_counts(drift, role)) for role in Role],
-        nothing=nothing_words(drift),
+        **_of_drift(drift),
     )
 
 
@@ -34,15 +33,43 @@ def history_page(history: History, concern: str = "") -> str:
         drift=None,
         history=history,
         marks=_marks,
+        hit=hit,
     )
+
+
+def drift_body(drift: Drift) -> str:
+    """What :func:`drift_page` has below its heading; its classes are those of ``templates/drift.css``."""
+    return _environment().get_template("drift.html.j2").render(**_of_drift(drift))
+
+
+def history_body(history: History) -> str:
+    """What :func:`history_page` has below its heading."""
+    return _environment().get_template("history.html.j2").render(history=history, marks=_marks, hit=hit)
+
+
+def style() -> str:
+    """The style sheet of both bodies, beside that of the theme."""
+    return _environment().get_template("drift.css").render()
+
+
+def _of_drift(drift: Drift) -> dict[str, Any]:
+    return {
+        "drift": drift,
+        "roles": list(Role),
+        "role_rows": [(ROLE_WORDS[role], drift.levels[role], level_counts(drift, role)) for role in Role],
+        "nothing": nothing_words(drift),
+    }
 
 
 def _render(**values: Any) -> str:
-    environment = jinja2.Environment(
-        loader=jinja2.PackageLoader("reports", "templates"), autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True
-    )
-    environment.filters.update(visible=escape, shown=shown_bytes, side=side_words)
-    return environment.get_template("drift.html.j2").render(roles=list(Role), hit=hit, **values)
+    return _environment().get_template("page.html.j2").render(**values)
+
+
+@functools.cache
+def _environment() -> Environment:
+    made = templates("reports.drift", html=True)
+    made.filters.update(visible=escape, shown=shown_bytes, side=side_words)
+    return made
 
 
 def _marks(generation: Generation, groups: int) -> list[tuple[str, str]]:

@@ -5,18 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-
-@dataclass(frozen=True)
-class Rule:
-    """A requirement of the specification, as far as a reader of findings wants to know it."""
-
-    id: str
-    level: str
-    """MUST, SHOULD or MAY."""
-    statement: str
-    why: str
-    url: str | None = None
-    """Where it stands in the published specification; None where that is not known."""
+from reports.requirement_text import RequirementText
 
 
 @dataclass(frozen=True)
@@ -33,7 +22,7 @@ class Context:
 
     records: str = "results.jsonl"
     """The results file, as seen from the root of the tree."""
-    rules: Mapping[str, Rule] = field(default_factory=dict)
+    requirements: Mapping[str, RequirementText] = field(default_factory=dict)
     """Requirements by id; of one that is not here, only what the diagnosis of a case says is known."""
     place: Place | None = None
     """Where findings are to be shown; None for their records."""

@@ -13,13 +13,14 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Iterator
+from dataclasses import dataclass
 from itertools import islice
 from typing import Any, Final
 from urllib.parse import quote
 
 from reports.diagnosis import Level
 from reports.explain import explain_text
-from reports.formats.context import Context, Place, Rule
+from reports.formats.context import Context, Place
 from reports.formats.strings import document, one_line
 from reports.plain import JsonObject, clip
 from reports.record import CaseRecord
@@ -47,6 +48,18 @@ _FINDINGS: Final = NOT_CONFORMANT | {Verdict.SHORTFALL, Verdict.KNOWN_FAILURE}
 _GRAVITY: Final = {Verdict.SHORTFALL: 1, Verdict.KNOWN_FAILURE: 2}
 _LINK: Final = re.compile(r"\](?=\()")
 _NOT_IN_IDS: Final = re.compile(r"[^A-Za-z0-9._-]+")
+
+
+@dataclass(frozen=True)
+class Rule:
+    """What a finding is about."""
+
+    id: str
+    level: str
+    """MUST, SHOULD or MAY."""
+    statement: str
+    why: str
+    url: str | None = None
 
 
 def sarif(results: Results, context: Context | None = None) -> bytes:
@@ -87,9 +100,9 @@ def _rule(case: CaseRecord, about: Context) -> Rule:
     if case.verdict is Verdict.UNEXPECTED_PASS or cited is None:
         level = "SHOULD" if case.verdict in _GRAVITY or case.verdict is Verdict.UNEXPECTED_PASS else "MUST"
         return Rule(f"lmconform/{case.verdict.value}", level, OWN_RULES[case.verdict], "")
-    known = about.rules.get(cited)
+    known = about.requirements.get(cited)
     if known is not None:
-        return known
+        return Rule(cited, known.level, known.statement, known.why, known.url)
     if diagnosis is not None and diagnosis.requirement == cited:
         return Rule(cited, diagnosis.level or "MUST", diagnosis.statement or case.title, diagnosis.why_it_matters or "")
     return Rule(cited, "MUST", case.title, "")

@@ -33,8 +33,8 @@ class Format:
     write: Callable[[Results, Context], bytes]
 
 
-def _html(results: Results, _context: Context) -> bytes:
-    return html(results).encode(errors="backslashreplace")
+def _html(results: Results, about: Context) -> bytes:
+    return html(results, about.requirements).encode(errors="backslashreplace")
 
 
 def _markdown(results: Results, _context: Context) -> bytes:

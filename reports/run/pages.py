@@ -1,4 +1,4 @@
-"""The two pages of a run: Markdown of bounded size, and one HTML file that needs nothing else and runs no script."""
+"""A run as Markdown of bounded size; the other page, one HTML file, is made by :mod:`reports.run.page`."""
 
 from __future__ import annotations
 
@@ -9,34 +9,24 @@ from typing import Final
 from jinja2 import Environment
 
 from reports.documents import templates
-from reports.escape import escape, escape_lines
+from reports.escape import escape
 from reports.results import Results
+from reports.run.page import html, visible
 from reports.run.view import Failure, run_view
 
 LARGEST: Final = 500_000
 """Bytes of the Markdown; GitHub shows no job summary of more than 1 MiB, and a job may have several."""
 EXPLAINED: Final = (20, 5, 0)
 """Failures explained in Markdown: the first number that fits."""
-EXPLAINED_IN_HTML: Final = 200
-
-
-def html(results: Results) -> str:
-    """One HTML file."""
-    return _templates(html=True).get_template("run.html.j2").render(run=run_view(results, explained=EXPLAINED_IN_HTML))
 
 
 def markdown(results: Results) -> str:
     """A Markdown document of at most :data:`LARGEST` bytes, for instance for a job summary."""
     for explained in EXPLAINED:
-        text = _templates(html=False).get_template("run.md.j2").render(run=run_view(results, explained=explained))
+        text = _templates().get_template("run.md.j2").render(run=run_view(results, explained=explained))
         if len(text.encode()) <= LARGEST:
             return text
     return _cut(text)
-
-
-def visible(text: str) -> str:
-    """Lines of text in which nothing can act."""
-    return "\n".join(escape_lines(text))
 
 
 def code_span(text: str) -> str:
@@ -87,7 +77,10 @@ def _told(failure: Failure) -> str:
 
 
 @functools.cache
-def _templates(*, html: bool) -> Environment:
-    made = templates("reports.run", html=html)
+def _templates() -> Environment:
+    made = templates("reports.run", html=False)
     made.filters.update(code=code_span, cell=code_cell, block=code_block, told=_told, visible=visible)
     return made
+
+
+__all__ = ["LARGEST", "html", "markdown"]

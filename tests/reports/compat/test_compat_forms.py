@@ -8,7 +8,7 @@ from html.parser import HTMLParser
 import jsonschema
 import pytest
 
-from reports.compat.document import compat_schema, to_json
+from reports.compat.document import compat_schema, from_json, to_json
 from reports.compat.model import Cell, Evidence
 from reports.compat.page import html, markdown
 from reports.compat.text import text_lines
@@ -235,3 +235,27 @@ def test_the_schema_refuses_what_is_no_matrix(result, spoil):
     spoil(next(cell for cell in found["cells"] if (cell["client"], cell["server"]) == ("1.1", "2.0")))
     with pytest.raises(jsonschema.ValidationError):
         jsonschema.Draft202012Validator(compat_schema()).validate(found)
+
+
+def test_a_document_that_is_read_back_gives_the_same_document(result):
+    told = to_json(result)
+    assert to_json(from_json(json.loads(json.dumps(told)))) == told
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({"version": 2}, "version 1"),
+        ({"cells": []}, "no cell for 1.0 against 1.0"),
+        ({"reasons": []}, "there is no reason"),
+        ({"clients": "all"}, "clients"),
+    ],
+)
+def test_a_document_that_does_not_hold_together_is_refused(result, change, said):
+    with pytest.raises(ValueError, match=said):
+        from_json(to_json(result) | change)
+
+
+def test_no_document_at_all_is_refused():
+    with pytest.raises(ValueError, match="not a matrix"):
+        from_json([1])

@@ -1,0 +1,1 @@
+"""The machine-readable forms of the specification: Kaitai Struct descriptions and dissectors for Wireshark."""

@@ -1,0 +1,1 @@
+"""Gathers what the site shows; ``reports.site`` makes the pages."""

@@ -1,0 +1,1 @@
+"""The site of drift and compatibility: static pages, made of what captures, specification and runs say."""

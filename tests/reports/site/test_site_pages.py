@@ -1,0 +1,100 @@
+"""The pages of a small site: whole, valid, linked, escaped."""
+
+import posixpath
+
+import html5lib
+
+from reports.site.links import requirement_page
+from tests.small_site import HOSTILE, content, pages, site
+
+
+def resolved(place, page):
+    path, _, fragment = place.partition("#")
+    return (posixpath.normpath(posixpath.join(posixpath.dirname(page), path)) if path else page), fragment
+
+
+def test_every_link_leads_to_a_file_and_every_fragment_to_an_element():
+    files, read = site(), pages()
+    broken = []
+    for page, found in read.items():
+        for link in found.links:
+            if link.startswith("https://") or page.startswith("runs/"):  # the page of a run has tests of its own
+                continue
+            path, fragment = resolved(link, page)
+            if path not in files or (fragment and fragment not in read[path].ids):
+                broken.append((page, link))
+    assert broken == []
+
+
+def test_pages_load_nothing_but_files_of_the_site():
+    loads = [(page, load) for page, found in pages().items() for load in found.loads]
+    own = {"site.css", "site.js", "upgrade.js", "search.js", "lm/map.js", "mp/map.js"}
+    assert {resolved(load, page)[0] for page, load in loads} == own
+    assert all(load.split("#")[0] and ":" not in load for _, load in loads)
+
+
+def test_an_id_is_given_once_in_a_page():
+    assert [(page, found.ids) for page, found in pages().items() if len(found.ids) != len(set(found.ids))] == []
+
+
+def test_pages_of_every_kind_are_valid_html():
+    kinds = {}
+    for path in pages():
+        if not path.startswith("runs/"):
+            kinds.setdefault(posixpath.dirname(path) or path, []).append(path)
+    assert len(kinds) > 12
+    for found in kinds.values():
+        html5lib.HTMLParser(strict=True).parse(site()[found[0]].decode())
+        html5lib.HTMLParser(strict=True).parse(site()[found[-1]].decode())
+
+
+def test_every_requirement_has_a_page_of_its_own_that_says_all_of_it():
+    for identifier in content().requirements:
+        assert requirement_page(identifier) in site()
+    page = site()[requirement_page("LM-REPLY-003")].decode()
+    assert "A client assembles the whole reply header however the stream is segmented." in page
+    assert "lm.segments.split-header" in page
+    assert "a reply header that arrives in parts is an error" in page
+    assert "findings/lmcache-client.html#f1-" in page
+
+
+def test_nothing_that_a_client_said_acts_in_a_page():
+    for path, found in pages().items():
+        if path.startswith("runs/"):
+            continue
+        assert "img" not in found.tags, path
+        assert found.handlers == [], path
+        assert "\x1b" not in site()[path].decode(), path
+        assert "\u202e" not in site()[path].decode(), path
+    assert "&lt;script&gt;alert" in site()["coverage.html"].decode()
+
+
+def test_nothing_that_a_client_said_ends_a_script():
+    for path, data in site().items():
+        if path.endswith(".js") and path != "site.js":
+            assert b"<" not in data, path
+
+
+def test_a_client_with_results_has_a_column_with_its_worst_verdict():
+    page = site()[requirement_page("LM-REPLY-003")].decode()
+    assert '<a class="cell bad" href="../runs/1.html" title="1 fail">F</a>' in page
+    assert '<a class="cell good" href="../runs/1.html" title="1 pass">p</a>' in page
+    assert '<span class="cell odd">H</span>' in page
+
+
+def test_the_hostile_text_is_as_hostile_as_it_says():
+    assert {"<", ">", '"', "'", "\x1b", "\u202e", "`"} <= set(HOSTILE)
+
+
+def test_a_pair_of_releases_has_its_reasons_and_the_bytes_side_by_side():
+    page = site()["lm/client-0.3.2.html"].decode()
+    assert "a request header has 182 bytes and the server reads 186" in page
+    assert "<mark>location = 2</mark>" in page or "<mark>location = 0</mark>" in page
+    assert 'href="../requirements/LM-REQ-001.html"' in page
+
+
+def test_an_operation_has_its_captured_bytes():
+    page = site()["mp/client-0.5.5.html"].decode()
+    assert '<tr id="op-REGISTER_KV_CACHE">' in page
+    assert "mp.request.encode.register-kv-cache" in page
+    assert "mp-collisions.html#class-moved" in page
