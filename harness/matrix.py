@@ -399,7 +399,9 @@ class Matrix:
 
     def look_at_the_tapes(self, item: pytest.Item) -> None:
         """A case has failed at this moment: what crossed the wire until now belongs to its record, and what follows does not."""
-        self._seen = item.nodeid, TAPES.seen(server_is_judged=self.side == "server")
+        cell, spec = cell_of(item), spec_of_item(item)
+        alone = cell is not None and spec is not None and spec.judges == "server" and cell.target == "live"
+        self._seen = item.nodeid, TAPES.seen(ours=self.side != "client" or alone)
 
     def _with_the_conversation(self, diagnosis: Diagnosis, item: pytest.Item, cell: Cell, judges: Side) -> Diagnosis:
         """The diagnosis with what crossed the wire, where something of ours saw it; nothing sees a client with a live server."""

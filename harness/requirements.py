@@ -20,6 +20,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, Literal, cast, get_args
 
+from reports.requirement_text import RequirementText
 from reports.side import SIDES, Side
 from wire.errors import UnknownReleaseError
 from wire.release import KNOWN_RELEASES, ReleaseRange
@@ -31,6 +32,7 @@ _HEADING: Final = "### "
 _SEPARATOR: Final = " · "
 _ID: Final = re.compile(r"[A-Z]{2,}(?:-[A-Z]{2,})?-\d{3}")
 _FIELD: Final = re.compile(r"(Why|Role|Untestable):\s*(.*)")
+_NOT_IN_ANCHORS: Final = re.compile(r"[^\w\- ]")
 _SERVER_MARK: Final = "SRV"
 """Part of the ids of requirements for servers."""
 _ROLES: Final[dict[str, Role]] = {"PLUG": "plugin", "CONN": "connector"}
@@ -55,6 +57,13 @@ class Requirement:
     """Why no case can check it, or None."""
     document: str
     """Name of the file that holds it, such as ``lm.md``."""
+    heading: str = ""
+    """As it stands in that file."""
+
+    @property
+    def anchor(self) -> str:
+        """The anchor of its heading, as forges and the site make it."""
+        return _NOT_IN_ANCHORS.sub("", self.heading.lower()).replace(" ", "-")
 
 
 def load_requirements(directory: Path | None = None) -> dict[str, Requirement]:
@@ -68,7 +77,7 @@ def load_requirements(directory: Path | None = None) -> dict[str, Requirement]:
     """
     found: dict[str, Requirement] = {}
     places: dict[str, str] = {}
-    for path in sorted(_existing(directory or _specification()).glob("*.md")):
+    for path in sorted(_existing(directory or specification()).glob("*.md")):
         for line, requirement in _read(path):
             if requirement.id in found:
                 raise RequirementError(
@@ -80,7 +89,18 @@ def load_requirements(directory: Path | None = None) -> dict[str, Requirement]:
     return found
 
 
-def _specification() -> Path:
+def requirement_texts(specification: str | None = None) -> dict[str, RequirementText]:
+    """The words of every requirement by id, for reports; ``specification`` is the address of the folder with its pages."""
+    return {name: _text(one, specification) for name, one in load_requirements().items()}
+
+
+def _text(one: Requirement, specification: str | None) -> RequirementText:
+    url = None if specification is None else f"{specification}/{one.document}#{one.anchor}"
+    return RequirementText(one.level, one.statement, one.why, url)
+
+
+def specification() -> Path:
+    """The folder of the specification: that of this source tree or, when installed, the copy in the package."""
     package = Path(__file__).resolve().parent
     beside = package.parent / "docs" / "spec"
     return beside if beside.is_dir() else package / "spec"
@@ -158,6 +178,7 @@ def _requirement(path: Path, section: _Section) -> Requirement:
         role=role,
         untestable=fields.get("Untestable"),
         document=path.name,
+        heading=section.title,
     )
 
 

@@ -10,23 +10,28 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from harness.usage import UsageError, require_writable
-from reports.outputs import JUNIT, PAGE, RESULTS
+from reports.outputs import ALWAYS, JUNIT, PAGE, RESULTS, Wanted
 
 
-def require_room_for_summary(path: Path | None, folder: Path, taken: Sequence[Path] = ()) -> None:
-    """Find out before the run whether the summary can be written after it, beside the results in ``folder``.
+def require_room_for_reports(wanted: Sequence[Wanted], folder: Path, taken: Sequence[Path] = ()) -> None:
+    """Find out before the run whether its reports can be written after it, beside the results in ``folder``.
 
     Raises:
-        UsageError: it is a folder, there is no folder for it, it cannot be written, or results are there or are to be.
+        UsageError: one is a folder, there is no folder for it, it cannot be written, or results are there or are to be.
     """
-    if path is None:
-        return
-    if path.resolve() in {other.resolve() for other in (*(folder / name for name in (RESULTS, JUNIT, PAGE)), *taken)}:
-        raise UsageError(f"cannot write the summary {path}: results are kept under that name; name another file")
+    for one in wanted:
+        _require_room_for(one, folder, taken)
+
+
+def _require_room_for(one: Wanted, folder: Path, taken: Sequence[Path]) -> None:
+    path, what = one.path, "summary" if one.format.name == "markdown" else f"report in {one.format.name}"
+    kept = {folder / RESULTS: None, **{folder / form.file: form for form in ALWAYS}, **dict.fromkeys(taken)}
+    if any(path.resolve() == other.resolve() and one.format is not form for other, form in kept.items()):
+        raise UsageError(f"cannot write the {what} {path}: results are kept under that name; name another file")
     if path.is_dir():
-        raise UsageError(f"cannot write the summary {path}: it is a folder; name a file")
-    if not path.parent.is_dir():
-        raise UsageError(f"cannot write the summary {path}: there is no folder {path.parent}")
+        raise UsageError(f"cannot write the {what} {path}: it is a folder; name a file")
+    if not path.parent.is_dir() and path.parent.resolve() != folder.resolve():
+        raise UsageError(f"cannot write the {what} {path}: there is no folder {path.parent}")
     try:
         if not path.exists():
             path.touch()
@@ -34,7 +39,7 @@ def require_room_for_summary(path: Path | None, folder: Path, taken: Sequence[Pa
         elif not os.access(path, os.W_OK):
             raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
     except OSError as error:
-        raise UsageError(f"cannot write the summary {path}: {error.strerror}; name another file") from None
+        raise UsageError(f"cannot write the {what} {path}: {error.strerror}; name another file") from None
 
 
 def require_room_for_results(folder: Path) -> None:

@@ -33,7 +33,7 @@ from harness.placeholders import WORDS, unknown_words
 from harness.plugin import CLIENT_START, DEADLINE, SEED
 from harness.protocols import BOTH, DECLARED, Protocol, as_choice, declared, named, no_case, parse_protocol
 from harness.requirements import load_requirements
-from harness.room import alone_in, require_room_for_results, require_room_for_summary
+from harness.room import alone_in, require_room_for_reports, require_room_for_results
 from harness.servers.spec import ServerSpec, parse_server, require_one_release
 from harness.sharding import parse_shard
 from harness.sides import FACTS, require_runtime, require_targets, where_listed
@@ -49,6 +49,7 @@ from harness.usage import (
     parse_seed,
     parse_targets,
 )
+from harness.wanted import context_of, read_wanted
 from harness.workers import WorkerFault, Workers
 from reports.outputs import RESULTS, write_reports
 from reports.progress import RunProgress, run_progress
@@ -116,6 +117,8 @@ class RunOptions:
     """The part of the cases to execute, such as ``2/4``."""
     summary: Path | None = None
     """Where to write a summary in Markdown."""
+    reports: Sequence[str] = ()
+    """Other reports to write, each ``FORMAT`` or ``FORMAT=FILE``."""
 
 
 @dataclass(frozen=True)
@@ -161,7 +164,7 @@ def _run(options: RunOptions) -> ExitCode:
     for release in releases:
         load_corpus(release)
     require_room_for_results(options.folder)
-    require_room_for_summary(options.summary, options.folder)
+    require_room_for_reports(read_wanted(options.reports, options.summary, options.folder), options.folder)
     protocols = _protocols(options, budget, releases)
     if address is not None and options.protocol == DECLARED:
         _require_answer(address, releases[0], protocols, judged=False)
@@ -287,7 +290,7 @@ def _judge(options: RunOptions, budget: Budget, known: ExpectationsFile | None, 
             console.print(f"the run ended before its first case; nothing is claimed about the {options.side}")
             return ExitCode.UNDECIDED
         results = read_results(path)
-        write_reports(results, options.folder, options.summary)
+        write_reports(results, options.folder, read_wanted(options.reports, options.summary, options.folder), context_of(path))
         print_summary(console, results, path, limit=options.failures)
         if options.write_expectations is not None:
             write_the_list(results, options.write_expectations, force=options.force, old=known)

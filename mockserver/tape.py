@@ -11,8 +11,8 @@ from typing import Final, Literal, NamedTuple
 from mockserver.buffers import Buffer
 from mockserver.endings import Ending
 
-HEAD: Final = 192
-"""Bytes kept of a segment: a whole header, and no payload worth the name."""
+HEAD: Final = 384
+"""Bytes kept of a segment: a header or two, and no payload worth the name."""
 FIRST: Final = 20
 LAST: Final = 40
 """Moments kept from the begin and from the end."""

@@ -2,21 +2,33 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from reports.junit import write_junit
+from reports.formats.context import Context
+from reports.formats.table import FORMATS, Format
 from reports.results import Results
-from reports.run.pages import html, markdown
 
 RESULTS: Final = "results.jsonl"
-JUNIT: Final = "junit.xml"
-PAGE: Final = "report.html"
+ALWAYS: Final = (FORMATS["junit"], FORMATS["html"])
+"""What every run leaves."""
+JUNIT: Final = FORMATS["junit"].file
+PAGE: Final = FORMATS["html"].file
 
 
-def write_reports(results: Results, folder: Path, summary: Path | None = None) -> None:
-    """Write ``junit.xml`` and ``report.html`` beside the records, and a summary in Markdown where one is asked for."""
-    write_junit(results, folder / JUNIT)
-    (folder / PAGE).write_text(html(results), encoding="utf-8")
-    if summary is not None:
-        summary.write_text(markdown(results), encoding="utf-8")
+@dataclass(frozen=True)
+class Wanted:
+    """A format that was asked for, and the file that it goes to."""
+
+    format: Format
+    path: Path
+
+
+def write_reports(results: Results, folder: Path, wanted: Sequence[Wanted] = (), context: Context | None = None) -> None:
+    """Write ``junit.xml`` and ``report.html`` beside the records, and whatever else is wanted."""
+    about = context or Context()
+    for one in (*(Wanted(form, folder / form.file) for form in ALWAYS), *wanted):
+        one.path.parent.mkdir(parents=True, exist_ok=True)
+        one.path.write_bytes(one.format.write(results, about))

@@ -141,7 +141,7 @@ def _acknowledgement(connection: _Connection, event: Event) -> Segment:
 
 def _packet(segment: Segment, port: int) -> bytes:
     block, number = divmod(segment.connection, _PORTS)
-    client = struct.pack(">4B", 127, 1 + block // 250 % 250, block % 250, 1), _FIRST_PORT + number
+    client = struct.pack(">4B", 127, 0, block // 250 % 250, 2 + block % 250), _FIRST_PORT + number
     server = bytes((127, 0, 0, 1)), port
     source, target = (client, server) if segment.sender == "client" else (server, client)
     ports = struct.pack(">HH", source[1], target[1])

@@ -15,6 +15,8 @@ class RequirementText:
     level: str
     statement: str
     why: str
+    url: str | None = None
+    """Where it stands in the published specification; None where that is not known."""
 
 
 def quoted(cases: Iterable[CaseRecord]) -> dict[str, RequirementText]:

@@ -107,11 +107,11 @@ def failure_groups(cases: Iterable[CaseRecord]) -> list[FailureGroup]:
     for case in cases:
         if case.verdict is not Verdict.PASS and case.verdict not in SKIPPED:
             requirement = (case.diagnosis.requirement if case.diagnosis else None) or ""
-            groups.setdefault((case.name, case.verdict, requirement, _alike(case.why), case.reason), []).append(case)
+            groups.setdefault((case.name, case.verdict, requirement, alike(case.why), case.reason), []).append(case)
     return [FailureGroup(first, tuple(others)) for first, *others in groups.values()]
 
 
-def _alike(why: str) -> str:
+def alike(why: str) -> str:
     """An explanation without the numbers in what the client said; those that the harness measured tell mistakes apart."""
     own, answered, said = why.partition(_ANSWERED)
     return own + answered + _NUMBERS.sub("0", said)

@@ -26,10 +26,14 @@ HASH_OF_NONE: Final = 0xFCA86420
 """``hash(None)`` from CPython 3.12 on; before, it is an address and differs from process to process."""
 
 _MASK: Final = (1 << 64) - 1
-_MERSENNE: Final = (1 << 61) - 1
-_PRIME_1: Final = 11400714785074694791
-_PRIME_2: Final = 14029467366897019727
-_PRIME_5: Final = 2870177450012600261
+MERSENNE: Final = (1 << 61) - 1
+TUPLE_PRIMES: Final = (11400714785074694791, 14029467366897019727, 2870177450012600261)
+"""The primes 1, 2 and 5 of xxHash, as CPython's hash of a tuple has them."""
+TUPLE_LENGTH_MARK: Final = 3527539
+ALL_BITS: Final = 1546275796
+"""What stands for a result with all bits set."""
+
+_PRIME_1, _PRIME_2, _PRIME_5 = TUPLE_PRIMES
 
 
 def tuple_hash(value: ChainInput, *, hash_of_none: int = 0) -> int:
@@ -47,15 +51,15 @@ def tuple_hash(value: ChainInput, *, hash_of_none: int = 0) -> int:
         accumulator = (accumulator + lane * _PRIME_2) & _MASK
         accumulator = ((accumulator << 31) | (accumulator >> 33)) & _MASK
         accumulator = accumulator * _PRIME_1 & _MASK
-    accumulator = (accumulator + (len(value) ^ (_PRIME_5 ^ 3527539))) & _MASK
+    accumulator = (accumulator + (len(value) ^ (_PRIME_5 ^ TUPLE_LENGTH_MARK))) & _MASK
     if accumulator == _MASK:
-        accumulator = 1546275796
+        accumulator = ALL_BITS
     return _signed(accumulator)
 
 
 def _element_hash(element: object, hash_of_none: int) -> int:
     if isinstance(element, int):
-        magnitude = abs(element) % _MERSENNE
+        magnitude = abs(element) % MERSENNE
         result = -magnitude if element < 0 else magnitude
         return -2 if result == -1 else result
     if element is None:

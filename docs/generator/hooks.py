@@ -21,6 +21,8 @@ DOCS: Final = ROOT / "docs"
 OUTSIDE: Final = "repository"
 """Folder of the site for files that lie outside of ``docs``."""
 
+_REQUIREMENT: Final = re.compile(r'<h3 id="([a-z]+(?:-[a-z]+)?-\d{3})--')
+"""The heading of a requirement; its anchor has the level and the releases in it, and changes with them."""
 _LINK: Final = re.compile(r"(?<=\]\()([^)\s]+)(?=\))")
 _FENCE: Final = re.compile(r"^ *(```|~~~)")
 
@@ -65,6 +67,12 @@ def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Fil
         fenced ^= bool(_FENCE.match(line))
         lines.append(line if fenced else _LINK.sub(written, line))
     return "\n".join(lines)
+
+
+def on_page_content(html: str, page: Page, config: MkDocsConfig, files: Files) -> str:
+    """Give every requirement an anchor that stays the same: its id."""
+    del page, config, files
+    return _REQUIREMENT.sub(r'<a id="\1"></a>\g<0>', html)
 
 
 def _targets(page: Path) -> list[Path]:

@@ -47,7 +47,7 @@ def _rows(requirements: Sequence[Requirement], citing: Mapping[str, Sequence[str
         level_and_releases = headings[one.id]
         where = ", ".join(f"`{name}`" for name in citing[one.id])
         yield (
-            f"[{one.id}](../spec/{one.document}#{slug(one.id + level_and_releases)})",
+            f'<a id="{one.id.lower()}"></a>[{one.id}](../spec/{one.document}#{slug(one.id + level_and_releases)})',
             one.level,
             level_and_releases.rpartition(" · ")[2],
             marked_up(one.statement),

@@ -20,17 +20,22 @@ from harness.cli import (
     capture,
     compat,
     connector,
+    diff,
+    dissector,
     drift,
+    explain,
     keys,
     list_cases,
     merge,
     mutants,
     plugin,
+    report,
     run,
     serve,
     server,
     site,
     smoke,
+    tap,
     test,
     verify,
 )
@@ -39,6 +44,7 @@ from harness.failure import TargetUnavailable
 from harness.killmatrix.run import NothingShown
 from harness.requirements import RequirementError
 from harness.runner import BrokenCases
+from harness.tap.recording import RecordingError
 from harness.usage import UsageError
 from harness.version import TOOL_VERSION
 from mockserver.door import PortInUseError, RemoteHostError
@@ -114,15 +120,20 @@ app.command("server")(_guarded(server.command))
 app.command("plugin")(_guarded(plugin.command))
 app.command("connector")(_guarded(connector.command))
 app.command("merge")(_guarded(merge.command))
+app.command("report")(_guarded(report.command))
+app.command("diff")(_guarded(diff.command))
 app.command("list")(_guarded(list_cases.command))
 app.command("smoke")(_guarded(smoke.command))
 app.command("serve")(_guarded(serve.command))
 app.command("keys")(_guarded(keys.command))
 app.command("capture")(_guarded(capture.command))
 app.command("verify")(_guarded(verify.command))
+app.command("dissector")(_guarded(dissector.command))
 app.command("drift")(_guarded(drift.command))
 app.command("site")(_guarded(site.command))
 app.command("compat")(_guarded(compat.command))
+tap.add_to(app, _guarded)
+app.command("explain")(_guarded(explain.command))
 app.command("mutants")(_guarded(mutants.command))
 app.command("test", context_settings={"allow_extra_args": True, "ignore_unknown_options": True})(_guarded(test.command))
 
@@ -135,6 +146,7 @@ _BAD_INPUT: Final = (
     PortInUseError,
     CorpusError,
     ResultsError,
+    RecordingError,
     RequirementError,
     ClientFailure,
 )

@@ -11,9 +11,10 @@ import typer
 
 from harness.cli import options
 from harness.expectations.write import require_free
-from harness.room import require_room_for_results, require_room_for_summary
+from harness.room import require_room_for_reports, require_room_for_results
 from harness.runner import own_output, write_the_list
 from harness.usage import UsageError
+from harness.wanted import context_of, read_wanted
 from reports.merge import merge
 from reports.outputs import RESULTS, write_reports
 from reports.results import ResultsError, ResultsWriter, read_results
@@ -24,6 +25,7 @@ def command(
     results: Annotated[list[Path], typer.Argument(help="Results of shards, or folders that hold them.", metavar="RESULTS...")],
     out: Annotated[Path, typer.Option("--out", help="Folder for results.jsonl, junit.xml and report.html of the whole run.")],
     summary: options.Summary = None,
+    report: options.Report = None,
     write_expectations: Annotated[
         Path | None,
         typer.Option(
@@ -41,7 +43,8 @@ def command(
     target = out / RESULTS
     paths = _files(results, target)
     require_room_for_results(out)
-    require_room_for_summary(summary, out, paths)
+    wanted = read_wanted(report or (), summary, out)
+    require_room_for_reports(wanted, out, paths)
     if write_expectations is not None:
         require_free(write_expectations, force=force)
     elif force:
@@ -60,7 +63,7 @@ def command(
             writer.add(case)
         writer.close(complete=run.complete, seconds=run.seconds)
     merged = read_results(target)
-    write_reports(merged, out, summary)
+    write_reports(merged, out, wanted, context_of(target))
     with own_output() as output:
         print_summary(make_console(output), merged, target, limit=failures)
     if write_expectations is not None:

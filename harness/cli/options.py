@@ -9,6 +9,7 @@ import typer
 
 from harness.cli.numbers import seconds, whole
 from harness.plugin import EXAMPLES
+from reports.formats.table import FORMATS
 
 Client = Annotated[
     str,
@@ -39,7 +40,16 @@ Only = Annotated[
 ]
 Summary = Annotated[
     Path | None,
-    typer.Option("--summary", metavar="FILE", help="Write a summary in Markdown there, such as to $GITHUB_STEP_SUMMARY."),
+    typer.Option("--summary", metavar="FILE", help="The same as --report markdown=FILE, such as for $GITHUB_STEP_SUMMARY."),
+]
+Report = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--report",
+        metavar="FORMAT[=FILE]",
+        help=f"Write another report beside the usual ones: {', '.join(FORMATS)}; repeatable. Without FILE it goes into the "
+        "folder of the results.",
+    ),
 ]
 Force = Annotated[bool, typer.Option("--force", help="Let --write-expectations overwrite the file.")]
 Failures = Annotated[

@@ -43,6 +43,7 @@ def command(
     require: options.Require = "must",
     shard: options.Shard = None,
     summary: options.Summary = None,
+    report: options.Report = None,
     runtime: options.Runtime = "venv",
     out: options.Out = DEFAULT_FOLDER,
     examples: options.Examples = None,
@@ -81,6 +82,7 @@ def command(
                 force=force,
                 shard=shard,
                 summary=summary,
+                reports=tuple(report or ()),
             )
         )
     )

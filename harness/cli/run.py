@@ -31,6 +31,7 @@ def command(
     force: options.Force = False,
     shard: options.Shard = None,
     summary: options.Summary = None,
+    report: options.Report = None,
     live: Annotated[
         str | None,
         typer.Option(
@@ -91,6 +92,7 @@ def command(
                 force=force,
                 shard=shard,
                 summary=summary,
+                reports=tuple(report or ()),
             )
         )
     )

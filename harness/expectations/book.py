@@ -150,9 +150,13 @@ _JUDGED: Final = frozenset({Verdict.PASS, Verdict.UNSUPPORTED, Verdict.SHORTFALL
 def _held_against(record: CaseRecord, entries: Sequence[Entry], file: str, today: date) -> CaseRecord:
     entry, *others = entries
     standing = Standing.LISTED_TWICE if others else _standing(record, entry, today)
+    verdict, diagnosis = _VERDICTS.get((standing, record.verdict), record.verdict), record.diagnosis
+    if verdict is Verdict.KNOWN_FAILURE and diagnosis is not None:
+        diagnosis = replace(diagnosis, conversation=None)  # a list may name thousands, and whoever repairs one runs it alone
     return replace(
         record,
-        verdict=_VERDICTS.get((standing, record.verdict), record.verdict),
+        verdict=verdict,
+        diagnosis=diagnosis,
         reason=_wording(standing, record, entries, file),
         expectation=Listed(
             entry=entry.number,

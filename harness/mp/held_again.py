@@ -228,9 +228,15 @@ class _Play:
 
 
 def hold(
-    release: Release, place: Place, transcript: MpTranscript, restart: Callable[[], None] | None, *, clear: bool = True
+    release: Release,
+    place: Place,
+    transcript: MpTranscript,
+    restart: Callable[[], None] | None,
+    *,
+    clear: bool = True,
+    chunk: int | None = CHUNK,
 ) -> None:
-    """Hold a conversation; with ``clear`` the store is emptied before.
+    """Hold a conversation; with ``clear`` the store is emptied before. ``chunk``: tokens of its chunks, None where nobody knows.
 
     Raises:
         MpPeerFailed: the server went another way than the real one, in something that is demanded.
@@ -239,8 +245,9 @@ def hold(
     with ExitStack() as stack:
         play = _Play(release, place, transcript, stack, restart, sent_in(release, transcript))
         with MpPeer(release, place) as first:
-            if "GET_CHUNK_SIZE" in first.table and needs_chunks(transcript) and first.chunk_size() != CHUNK:
-                raise LeftOut(f"chunks of the server have {first.chunk_size()} tokens, and those of the conversation {CHUNK}")
+            known = chunk is not None and "GET_CHUNK_SIZE" in first.table and needs_chunks(transcript)
+            if known and first.chunk_size() != chunk:
+                raise LeftOut(f"chunks of the server have {first.chunk_size()} tokens, and those of the conversation {chunk}")
             if clear and "CLEAR" in first.table:
                 first.clear()
         for index, step in enumerate(transcript.steps):

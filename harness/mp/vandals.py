@@ -16,6 +16,8 @@ from dataclasses import dataclass
 from typing import Final
 
 from harness.mp.exchanges import Place
+from harness.tape import TAPES
+from harness.tape.connection import TapedSocket
 from wire.mp.operations import OperationTable
 from wire.mp.values import pack
 
@@ -75,7 +77,8 @@ class Vandal:
         Raises:
             OSError: the server takes none.
         """
-        made = self._stack.enter_context(socket.create_connection((self._place.host, self._place.port), timeout=WAIT))
+        opened = socket.create_connection((self._place.host, self._place.port), timeout=WAIT)
+        made = self._stack.enter_context(TapedSocket.of(opened, TAPES.ours))
         made.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         return made
 

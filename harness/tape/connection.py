@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import socket
-from typing import Any, Self
+from collections.abc import Callable
+from typing import Any, Self, TypeVar
 
 from mockserver.tape import Tape
+
+T = TypeVar("T")
 
 
 class TapedSocket(socket.socket):
@@ -68,7 +71,7 @@ class TapedSocket(socket.socket):
         self._resets = self._resets or (level, name) == (socket.SOL_SOCKET, socket.SO_LINGER)
         super().setsockopt(level, name, *value)
 
-    def _watched(self, receive: Any) -> Any:
+    def _watched(self, receive: Callable[[], T]) -> T:
         try:
             return receive()
         except TimeoutError:

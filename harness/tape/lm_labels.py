@@ -80,7 +80,7 @@ class LmLabels:
                 piece = moment.head[place : place + took]
                 if len(piece) < took:
                     stream.lost, stream.partial = True, b""
-                    parts.append("more")
+                    parts.append("and more behind it")
                     break
                 stream.partial += piece
                 what = "header" if began or took < size else ""

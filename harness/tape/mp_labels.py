@@ -26,6 +26,8 @@ class MpLabels:
 
     def label(self, moment: Moment) -> str:
         """What a message is."""
+        if not moment.frames:
+            return "raw bytes"
         if len(moment.frames) < 2:
             return f"a message of {len(moment.frames)} frame{'' if len(moment.frames) == 1 else 's'}"
         uid, operation, *payloads = moment.frames

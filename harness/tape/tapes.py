@@ -39,13 +39,13 @@ class Tapes:
         self.mock.clear()
         self.ours.clear()
 
-    def seen(self, *, server_is_judged: bool) -> Seen | None:
+    def seen(self, *, ours: bool) -> Seen | None:
         """What was seen until now; None where nothing was.
 
-        A run that judges a server is told by those who talk to it. All else is told by the mock, which sees also what the client
-        under test does: our own connections would show only themselves.
+        Where no client takes part, it is told by our own connections (``ours``). All else is told by the mock, which sees also
+        what the client under test does: our own connections would show only themselves.
         """
-        tapes = [(OURS, self.ours), (MOCK, self.mock)] if server_is_judged else [(MOCK, self.mock)]
+        tapes = [(OURS, self.ours), (MOCK, self.mock)] if ours else [(MOCK, self.mock)]
         for by, tape in tapes:
             first, last, left_out = tape.moments()
             if first:

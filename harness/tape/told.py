@@ -8,7 +8,7 @@ from typing import Final, Protocol
 from harness.tape.lm_labels import LmLabels
 from harness.tape.mp_labels import MpLabels
 from harness.tape.tapes import Seen
-from mockserver.tape import HEAD, Moment
+from mockserver.tape import Moment
 from reports.conversation import BYTES, EVENTS, Conversation, ConversationEvent
 from wire.lm.profile import lm_profile
 from wire.mp.operations import operation_table
@@ -16,6 +16,10 @@ from wire.release import Release
 
 SILENCE: Final = 0.4
 """Seconds without a word that are told as silence."""
+
+
+LONGEST: Final = 192
+"""Bytes of one segment that are shown: a whole request header."""
 
 
 class Labels(Protocol):
@@ -46,7 +50,7 @@ def conversation(seen: Seen, release: Release, *, protocol: str) -> Conversation
         gap, left_out = gap or EVENTS // 3, left_out + surplus
     events = [*before, *after]
     events = [*events[:gap], *events[gap + max(0, surplus) :]]
-    share = min(HEAD, BYTES // max(1, sum(event.what == "data" for event in events)))
+    share = min(LONGEST, BYTES // max(1, sum(event.what == "data" for event in events)))
     return Conversation(seen.by, tuple(_clipped(event, share) for event in events), left_out, gap)
 
 

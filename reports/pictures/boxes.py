@@ -70,10 +70,10 @@ def box(drawing: Drawing, item: Item, x: float, y: float, kind: str, place: int)
         left += 14
     halo = bool(mark.hatch)
     if item.name:
-        drawing.text(left, y + 16, item.name, size=12, face="mono", halo=halo, struck=gone)
-        drawing.text(left, y + 32, _type(item), size=11, face="mono", tone="dim", halo=halo, struck=gone)
+        drawing.text(left, y + 16, item.name, size=12, face="mono", halo=halo)
+        drawing.text(left, y + 32, _type(item), size=11, face="mono", tone="dim", halo=halo)
     else:
-        drawing.text(left, y + 16.5, _type(item), size=11.5, face="mono", halo=halo, struck=gone)
+        drawing.text(left, y + 16.5, _type(item), size=11.5, face="mono", halo=halo)
     return x + width
 
 

@@ -22,12 +22,12 @@ Href = Callable[[str, str], str | None]
 SMALLEST: Final = 11.0
 """CSS pixels of the smallest text, so that a phone shows it legibly."""
 HATCHES: Final[Mapping[Hatch, tuple[str, str]]] = {
-    "moved": ("warn", "rotate(45)"),
-    "added": ("good", "rotate(0)"),
-    "removed": ("bad", "rotate(-45)"),
-    "resized": ("odd", "rotate(90)"),
+    "moved": ("warn", "M0 8 L8 0 M-1 1 L1 -1 M7 9 L9 7"),
+    "added": ("good", "M4 0 V8"),
+    "removed": ("bad", "M0 0 L8 8 M-1 7 L1 9 M7 -1 L9 1"),
+    "resized": ("odd", "M1 2 h1.5 M5 6 h1.5"),
 }
-"""What happened to a thing: its colour, and the direction of its lines, which tells the same without colour."""
+"""What happened to a thing: its colour, and a tile of 8 by 8 pixels, which tells the same without colour."""
 _NAME: Final = re.compile(r"[a-z][a-z0-9-]*")
 _SCHEMES: Final = frozenset({"", "http", "https"})
 
@@ -202,11 +202,12 @@ class Drawing:
 
     def _hatches(self) -> ET.Element:
         made = ET.Element("defs")
-        for hatch, (tone, turn) in HATCHES.items():
-            size = {"width": "6", "height": "6", "patternUnits": "userSpaceOnUse", "patternTransform": turn}
+        for hatch, (tone, tile) in HATCHES.items():
+            size = {"width": "8", "height": "8", "patternUnits": "userSpaceOnUse"}
             pattern = ET.SubElement(made, "pattern", {"id": f"{self.name}-{hatch}", **size})
-            stroke = {"class": f"s-{tone}", "stroke-width": "1.5", "opacity": "0.35"}
-            ET.SubElement(pattern, "line", {"x1": "0", "y1": "0", "x2": "0", "y2": "6", **stroke})
+            ET.SubElement(
+                pattern, "path", {"d": tile, "class": f"s-{tone}", "fill": "none", "stroke-width": "1.25", "opacity": "0.35"}
+            )
         return made
 
     @contextlib.contextmanager

@@ -111,11 +111,36 @@ def _section(drawing: Drawing, history: History, examples: Sequence[Example | No
         y += height + BETWEEN
         before = generation
     y -= BETWEEN
+    if ruler.cut is not None:
+        y = _whole(drawing, history, ruler, y + 12)
     told = _caption(examples)
     if told:
         drawing.text(LABELS, y + 20, told, size=11, tone="dim")
         y += 26
     return y + 10
+
+
+def _whole(drawing: Drawing, history: History, ruler: Ruler, y: float) -> float:
+    """The frames without a break, at a smaller scale: as wide as the broken ones together."""
+    longest = max(generation.layout.size for generation in history.generations)
+    byte = (ruler.x(longest) - ruler.origin) / longest
+    drawing.text(ruler.origin - 10, y + 2 + 8 * len(history.generations), "unbroken", size=11, tone="dim", anchor="end")
+    for generation in history.generations:
+        with drawing.group(whole=history.kind, releases=" ".join(generation.releases), byte=byte):
+            for field in generation.layout.fields:
+                drawing.rect(
+                    ruler.origin + field.offset * byte,
+                    y,
+                    field.size * byte,
+                    12,
+                    fill="raised",
+                    stroke=MARKS[field.fate].tone,
+                    hatch=MARKS[field.fate].hatch,
+                    tip=f"{span(generation.releases)}: {field.name}, {field.size} bytes",
+                    data={"whole": field.name},
+                )
+        y += 16
+    return y
 
 
 def _caption(examples: Sequence[Example | None]) -> str:

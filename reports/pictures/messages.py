@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Final
 
 from reports.collisions.effects import PLAIN, Family
@@ -21,6 +22,7 @@ LABELS: Final = 176.0
 COLUMN: Final = 760.0
 """CSS pixels of the words above the two columns, which are not to push them apart."""
 STEP: Final = FLAT + 7
+_LEGEND: Final = (*LEGEND[:2], replace(LEGEND[-1], words="another type"))
 
 
 def messages_picture(href: Href = nowhere) -> Picture:
@@ -40,12 +42,12 @@ def draw(stories: Sequence[Story], numbers: Numbering, href: Href = nowhere) -> 
     y = heading(
         drawing,
         title,
-        "A request is the frames uid, operation and these payloads, a reply is uid, operation and the result. "
-        "Every frame but the uid is one msgpack value. T? may be nil, [T] is a list, (T, U) a pair; records go by their "
-        "newest names.",
+        "Every frame but the uid is one msgpack value. T? may be nil, [T] is a list, (T, U) a pair; records go by their newest "
+        "names. Below, payloads and results alone.",
         COLUMN,
     )
-    top = legend(drawing, y + 2, [entry for entry in LEGEND if entry.letter != "M"], COLUMN) + 6
+    y = _scheme(drawing, y + 6)
+    top = legend(drawing, y + 6, _LEGEND, COLUMN) + 6
     families = {one.name: one.family for one in numbers.rows}
     x = 0.0
     for column in (PLAIN, [family for family in Family if family not in PLAIN]):
@@ -59,6 +61,19 @@ def draw(stories: Sequence[Story], numbers: Numbering, href: Href = nowhere) -> 
                 y = _operation(drawing, story, x, y, href)
         x = drawing.width + 40
     return Picture(drawing.name, title, description, drawing.to_svg(), table(stories))
+
+
+def _scheme(drawing: Drawing, y: float) -> float:
+    """The frames of a request and of a reply."""
+    schemes = {
+        "request": ("uid", "operation", "payload", "payload", "..."),
+        "reply": ("uid", "operation", "result"),
+    }
+    for label, frames in schemes.items():
+        drawing.text(12, y + 16.5, label, size=12)
+        row(drawing, [Item("", frame) for frame in frames], LABELS, y, "scheme")
+        y += STEP
+    return y
 
 
 def operation_picture(stories: Sequence[Story], name: str, href: Href = nowhere) -> Picture:

@@ -125,7 +125,7 @@ def draw(found: Numbering, href: Href = nowhere) -> Picture:
     made = blocks(found)
     for number in range(1, _highest(found) + 1):
         row = [block for block in made if block.number == number]
-        height = 13 * max((len(_name_lines(block)) for block in row), default=1) + 8
+        height = 13 * max([2, *(len(_name_lines(block)) for block in row)]) + 8
         drawing.text(LABELS - 12, y + height / 2 + 4, str(number), size=13, face="bold", anchor="end")
         for block in row:
             with drawing.link(href("operation", block.name.partition(",")[0])):

@@ -14,6 +14,7 @@ ROW: Final = 16
 ROWS: Final = 24
 """Rows shown at most, as in the dump of a terminal."""
 TITLE: Final = 300
+MOST: Final = 0.75
 
 
 @dataclass(frozen=True)
@@ -32,6 +33,8 @@ class Dump:
     expected: bool
     """It is the one that was expected, and its marked bytes are the right ones."""
     rows: tuple[tuple[Piece, ...], ...]
+    whole: bool
+    """Nearly all bytes differ, so that marks do not tell them apart."""
     more: int
     """Bytes that are not shown."""
 
@@ -46,7 +49,8 @@ def _dump(frame: FrameDump, *, expected: bool) -> Dump:
     shown = starts[:ROWS]
     marked = {place for offset, length in frame.marks for place in range(offset, min(offset + length, _end(frame)))}
     rows = tuple(tuple(_joined(_row(frame, start, marked))) for start in shown)
-    return Dump(clip(caption(frame), TITLE), expected, rows, max(0, len(frame.data) - ROWS * ROW))
+    whole = len(marked) > MOST * len(frame.data)
+    return Dump(clip(caption(frame), TITLE), expected, rows, whole, max(0, len(frame.data) - ROWS * ROW))
 
 
 def _row(frame: FrameDump, start: int, marked: set[int]) -> Iterator[Piece]:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import base64
 import functools
 import hashlib
+import json
+import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -13,6 +15,7 @@ from typing import Any, Final
 
 from jinja2 import Environment
 from markupsafe import Markup
+from markupsafe import escape as escape_html
 
 from reports.documents import templates
 from reports.escape import escape_lines
@@ -33,7 +36,7 @@ from reports.words import count
 
 SHOWN: Final = 40
 """Causes that stand in the page itself; the rest is made from the data by the script."""
-ROOM: Final = 1_700_000
+ROOM: Final = 1_900_000
 """Bytes of explanations, in the page and in the data together."""
 NAMES_ROOM: Final = 500_000
 """Bytes of the lines that name causes beyond those in the page."""
@@ -44,6 +47,9 @@ MISSED: Final = 12
 """Requirements of a level that are named."""
 TEXT: Final = 300
 
+_LEAST: Final = {True: 8000, False: 1500}
+"""Bytes below which an explanation, full or not, is not even tried."""
+_CODE: Final = re.compile(r"``?([^`]+)``?")
 _POLICY: Final = (
     "default-src 'none'; style-src 'unsafe-inline'; img-src data:; script-src 'sha256-{}'; base-uri 'none'; form-action 'none'"
 )
@@ -78,11 +84,11 @@ class Missed:
 class _Room:
     """What is left of the bytes that explanations may take together."""
 
-    left: int = ROOM
+    left: int
 
     def takes(self, text: str) -> bool:
         """Whether a text fits; then its bytes are taken."""
-        size = len(text.encode())
+        size = len(json.dumps(text)) + 6 * text.count("<")
         if size > self.left:
             return False
         self.left -= size
@@ -93,13 +99,14 @@ class _Room:
 class _Explanations:
     """Explanations as HTML, by the place of the case in the run."""
 
-    side: Any
-    room: _Room = field(default_factory=_Room)
+    room: _Room = field(default_factory=lambda: _Room(ROOM))
 
     def of(self, case: CaseRecord) -> str:
         """All that is known of a case, less of it where room is scarce, or nothing."""
         for full in (True, False):
-            text = _templates().get_template("told.html.j2").render(told=told(case, self.side, full=full))
+            if self.room.left < _LEAST[full]:
+                continue
+            text = _templates().get_template("told.html.j2").render(told=told(case, full=full))
             if self.room.takes(text):
                 return text
         return ""
@@ -108,10 +115,10 @@ class _Explanations:
 def html(results: Results, requirements: Mapping[str, RequirementText] | None = None) -> str:
     """One HTML file. ``requirements`` are the words of those that cases cite; without them failures quote their own."""
     script = _script()
-    view = run_view(results, explained=0)
+    view = run_view(results, explained=0, room=TEXT)
     groups = [group for group in failure_groups(results.cases) if group.first.verdict is not Verdict.UNEXPECTED_PASS]
-    explanations = _Explanations(results.header.side)
-    causes = [_cause(number, group, results) for number, group in enumerate(groups[:SHOWN])]
+    explanations = _Explanations()
+    causes = [_cause(number, group) for number, group in enumerate(groups[:SHOWN])]
     bodies = [Markup(explanations.of(group.first)) for group in groups[:SHOWN]]  # noqa: S704  # made by a template
     texts = {**quoted(results.cases), **(requirements or {})}
     data = _data(results, groups, explanations, texts)
@@ -121,7 +128,7 @@ def html(results: Results, requirements: Mapping[str, RequirementText] | None = 
         grid=grid(results),
         causes=list(zip(causes, bodies, strict=True)),
         all_causes=len(groups),
-        brief=[_cause(number, group, results) for number, group in enumerate(groups[SHOWN : SHOWN + BRIEF], SHOWN)],
+        brief=[_cause(number, group) for number, group in enumerate(groups[SHOWN : SHOWN + BRIEF], SHOWN)],
         counts=[(verdict, number, TONES[Verdict(verdict)], view_link(verdict=verdict)) for verdict, number in view.counts],
         number=len(results.cases),
         missed=_missed(results, texts),
@@ -141,7 +148,7 @@ def _data(
     lines, room = [], _Room(NAMES_ROOM)
     told_of: dict[str, str] = {}
     for number, group in enumerate(groups[SHOWN:], SHOWN):
-        line = _templates().get_template("cause.html.j2").render(cause=_cause(number, group, results))
+        line = _templates().get_template("cause.html.j2").render(cause=_cause(number, group))
         if not room.takes(line):
             break
         lines.append([line, places[group.first.id]])
@@ -171,8 +178,8 @@ def _others(cases: Sequence[CaseRecord], groups: Sequence[FailureGroup]) -> Iter
             yield case
 
 
-def _cause(number: int, group: FailureGroup, results: Results) -> Cause:
-    first = told(group.first, results.header.side, full=False)
+def _cause(number: int, group: FailureGroup) -> Cause:
+    first = told(group.first, full=False)
     names = [clip(case.id.removeprefix(case.name).strip("[]"), TEXT) for case in group.others[:OTHERS]]
     more = len(group.others) - OTHERS
     others = f"{', '.join(names)}{f' and {more} more' if more > 0 else ''}" if names else ""
@@ -211,8 +218,13 @@ def visible(text: str) -> str:
     return "\n".join(escape_lines(text))
 
 
+def prose(text: str) -> Markup:
+    """Words of a specification, in which grave accents stand around code."""
+    return Markup(_CODE.sub(r"<code>\1</code>", str(escape_html(visible(text)))))  # noqa: S704  # escaped before
+
+
 @functools.cache
 def _templates() -> Environment:
     made = templates("reports.run", html=True)
-    made.filters.update(visible=visible)
+    made.filters.update(visible=visible, prose=prose)
     return made

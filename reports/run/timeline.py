@@ -7,7 +7,7 @@ from typing import Final
 
 from reports.conversation import Conversation, ConversationEvent
 from reports.record import CaseRecord
-from reports.side import Side
+from reports.verdict import Verdict
 from reports.words import count
 
 SHOWN: Final = 36
@@ -57,15 +57,17 @@ def timeline(conversation: Conversation) -> Timeline:
     return Timeline(conversation.seen_by, tuple(lines[:BEGIN]), tuple(lines[BEGIN:-END]), tuple(lines[-END:]))
 
 
-def why_none(case: CaseRecord, side: Side) -> str:
+def why_none(case: CaseRecord) -> str:
     """Why a case has no conversation."""
-    if side in {"plugin", "connector"}:
-        return f"The case calls the {side} as a class; nothing that the harness sees crosses a wire."
+    if case.judges in {"plugin", "connector"}:
+        return f"The case calls the {case.judges} as a class; nothing that the harness sees crosses a wire."
+    if case.verdict is Verdict.KNOWN_FAILURE:
+        return "A known failure keeps none. The command below, which has no list of known failures, shows it."
     if case.not_run:
-        return f"The {side} was not asked any more."
+        return f"The {case.judges} was not asked any more."
     if case.target == "fixtures":
         return "On the target fixtures nothing crosses a wire: what the client makes or reads is held against captures."
-    if case.target == "live" and side == "client":
+    if case.target == "live" and case.judges == "client":
         return (
             "The client spoke with the real server, and nothing of the harness stood between them. On the target mock it is seen."
         )

@@ -15,7 +15,6 @@ from reports.run.bytes import Dump, dumps
 from reports.run.links import view_link
 from reports.run.timeline import Timeline, timeline, why_none
 from reports.run.tones import TONES
-from reports.side import Side
 from reports.verdict import Verdict
 
 TEXT: Final = 800
@@ -89,7 +88,7 @@ class Told:
     """Long parts are left out to keep the page small."""
 
 
-def told(case: CaseRecord, side: Side, *, full: bool = True) -> Told:
+def told(case: CaseRecord, *, full: bool = True) -> Told:
     """What is known of a case; not ``full`` without bytes, conversation and what was written to standard error."""
     diagnosis = case.diagnosis or Diagnosis(summary=case.reason or "no explanation was recorded")
     if not full:
@@ -120,7 +119,7 @@ def told(case: CaseRecord, side: Side, *, full: bool = True) -> Told:
         answers=tuple(_answers(case, diagnosis)),
         dumps=dumps(diagnosis.frames),
         timeline=timeline(talk) if talk is not None else None,
-        no_timeline="" if talk is not None or case.verdict is Verdict.UNEXPECTED_PASS else why_none(case, side),
+        no_timeline="" if talk is not None or case.verdict is Verdict.UNEXPECTED_PASS else why_none(case),
         stderr=_middle_left_out(diagnosis.client_stderr or ""),
         counterexample=clip(diagnosis.counterexample or "", LONG),
         provenance=clip(diagnosis.provenance or "", TEXT),
@@ -130,8 +129,8 @@ def told(case: CaseRecord, side: Side, *, full: bool = True) -> Told:
 
 
 def _field(field: FieldDifference) -> FieldRow:
-    sides = ("-" if side is None else clip(side, TEXT) for side in (field.expected, field.got))
-    return FieldRow(f"0x{field.offset:02x}", field.size, clip(field.name, TEXT), *sides, clip(field.note, TEXT))
+    expected, got = ("-" if side is None else clip(side, TEXT) for side in (field.expected, field.got))
+    return FieldRow(f"0x{field.offset:02x}", field.size, clip(field.name, TEXT), expected, got, clip(field.note, TEXT))
 
 
 def _values(diagnosis: Diagnosis) -> Iterator[ValueRow]:

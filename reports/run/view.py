@@ -131,8 +131,8 @@ class RunView:
     """What was judged."""
 
 
-def run_view(results: Results, *, explained: int) -> RunView:
-    """The view of a run in which so many groups of failures are explained."""
+def run_view(results: Results, *, explained: int, room: int = TEXT // 2) -> RunView:
+    """The view of a run in which so many groups of failures are explained, and a reason takes so many characters."""
     found = failure_groups(results.cases)
     passes = [group for group in found if group.first.verdict is Verdict.UNEXPECTED_PASS]
     groups = [group for group in found if group.first.verdict is not Verdict.UNEXPECTED_PASS]
@@ -154,10 +154,10 @@ def run_view(results: Results, *, explained: int) -> RunView:
         left_out=max(0, len(rest) - BRIEF),
         unexpected=tuple(map(_brief, passes[:ROWS])),
         out_of_date=tuple(_faults(list_faults(results.cases))),
-        known=tuple(_rows(skip_groups(results.cases, Verdict.KNOWN_FAILURE))),
-        flaky=tuple(_rows(flaky_passes(results.cases))),
-        unsupported=tuple(_rows(skip_groups(results.cases, Verdict.UNSUPPORTED))),
-        shortfalls=tuple(_rows(skip_groups(results.cases, Verdict.SHORTFALL))),
+        known=tuple(_rows(skip_groups(results.cases, Verdict.KNOWN_FAILURE), room)),
+        flaky=tuple(_rows(flaky_passes(results.cases), room)),
+        unsupported=tuple(_rows(skip_groups(results.cases, Verdict.UNSUPPORTED), room)),
+        shortfalls=tuple(_rows(skip_groups(results.cases, Verdict.SHORTFALL), room)),
         side=results.header.side,
     )
 
@@ -242,10 +242,10 @@ def _brief(group: FailureGroup) -> Brief:
     return Brief(label_of(case.verdict), clip(case.id, TEXT), len(group.others), clip(case.why, TEXT // 2))
 
 
-def _rows(groups: Sequence[SkipGroup]) -> Iterator[Row]:
+def _rows(groups: Sequence[SkipGroup], room: int) -> Iterator[Row]:
     subjects = skipped_subjects(groups)
     for one in subjects[:ROWS]:
-        yield Row(clip(one.subject, TEXT), count_of_cases(one.count), one.said(TEXT // 2))
+        yield Row(clip(one.subject, TEXT), count_of_cases(one.count), one.said(room))
     if len(subjects) > ROWS:
         yield Row(f"and {len(subjects) - ROWS} more", "", "")
 

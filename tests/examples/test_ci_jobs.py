@@ -46,7 +46,7 @@ def test_the_schema_of_the_service_accepts_it(schema, files):
 
 
 def test_there_are_jobs_that_use_the_action():
-    assert len(OURS) == 7
+    assert len(OURS) == 8
 
 
 @pytest.mark.parametrize("step", OURS)

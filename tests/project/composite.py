@@ -13,6 +13,14 @@ KEPT = ("PATH", "HOME", "LANG", "PIP_", "SSL_")
 """Variables of this machine that steps see."""
 
 
+CONTEXT = {
+    "github.server_url": "https://forge.example",
+    "github.action_repository": "OWNER/lmcache-conformance",
+    "github.action_ref": "v1",
+}
+"""What a runner knows of itself, as far as the action asks."""
+
+
 def evaluated(text, known):
     """Expressions of a workflow replaced by what they stand for; one that is not known is a KeyError."""
     return re.sub(r"\$\{\{ (.*?) \}\}", lambda found: known[found[1]], str(text))
@@ -75,7 +83,9 @@ class Action:
         defaults = {f"inputs.{key}": str(value["default"]) for key, value in self.document["inputs"].items()}
         given = {f"inputs.{key}": value for key, value in (inputs or {}).items()}
         assert given.keys() <= defaults.keys()
-        values = {key: evaluated(text, {**defaults, **given, **(known or {})}) for key, text in step.get("env", {}).items()}
+        values = {
+            key: evaluated(text, {**CONTEXT, **defaults, **given, **(known or {})}) for key, text in step.get("env", {}).items()
+        }
         script, output, summary = (self.home / word for word in ("script.sh", "output", "summary"))
         script.write_text(step["run"])
         for file in (output, summary):

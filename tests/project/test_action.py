@@ -1,5 +1,7 @@
 """The action for GitHub: its scripts are executed as a runner does, for clients that pass and fail, and for hostile inputs."""
 
+import dataclasses
+import json
 import re
 import sys
 import sysconfig
@@ -9,7 +11,9 @@ import pytest
 from composite import Action
 
 from harness.version import TOOL_VERSION
-from reports.results import read_results
+from reports.record import CaseRecord, ClientInfo, RunHeader
+from reports.results import ResultsWriter, read_results
+from reports.verdict import Verdict
 
 ROOT = Path(__file__).resolve().parents[2]
 INSTALL, JUDGE, KEEP = "Install lmconform", "Judge", "Keep the reports"
@@ -99,6 +103,83 @@ def test_shards_are_merged_by_the_action_too(action):
     assert "shard 2/2 is missing" in ended.summary
 
 
+def test_other_formats_are_written_where_they_are_wanted(action):
+    ended = action.run(JUDGE, {**FAILING, "reports": "sarif\nctrf=found.json\nbadge-svg\n", "sarif-location": "src/mine.py:7"})
+    assert (ended.code, ended.outputs["sarif"], ended.outputs["ctrf"]) == (1, "lmconform-results/results.sarif", "found.json")
+    assert (action.workspace / "lmconform-results" / "badge.svg").is_file()
+    (run,) = json.loads((action.workspace / ended.outputs["sarif"]).read_text())["runs"]
+    place = run["results"][0]["locations"][0]["physicalLocation"]
+    assert (place["artifactLocation"]["uri"], place["region"]["startLine"]) == ("src/mine.py", 7)
+    link = run["tool"]["driver"]["rules"][0]["helpUri"]
+    assert link.startswith("https://forge.example/OWNER/lmcache-conformance/blob/v1/docs/spec/lm.md#lm-")
+
+
+@pytest.fixture
+def judged(tmp_path):
+    """The action on a runner whose ``lmconform run`` leaves results that are there already: of one case, which failed."""
+    runner = Action(ROOT / "action.yml", tmp_path)
+    prepared = tmp_path / "prepared"
+    client = ClientInfo("stdio:./mine", "mine", "1", "Rust")
+    header = RunHeader("1", "2026-01-02T03:04:05Z", client, ("0.5.6",), ("mock",), (), 0, "CPython", "Linux", "corpus")
+    case = CaseRecord("lm.get.a[0.5.6-mock]", "lm.get", "a", "0.5.6", "mock", Verdict.FAIL, 0.1, "A client waits.")
+    for folder, verdict in (
+        (prepared, Verdict.FAIL),
+        (runner.workspace / "good", Verdict.PASS),
+        (runner.workspace / "bad", Verdict.FAIL),
+    ):
+        with ResultsWriter(folder / "results.jsonl", header) as writer:
+            writer.add(dataclasses.replace(case, verdict=verdict))
+    (prepared / "report.html").touch()
+    program = tmp_path / "temp" / "lmconform-venv" / "bin" / "lmconform"
+    program.parent.mkdir(parents=True)
+    program.write_text(
+        f'#!/bin/sh\n[ "$1" = run ] || PYTHONPATH={ROOT} exec {sys.executable} -m harness.cli.main "$@"\n'
+        "for word; do case $word in --out=*) out=${word#--out=};; --summary=*) summary=${word#--summary=};; esac; done\n"
+        f'mkdir -p "$out"; cp {prepared}/* "$out"; echo "## NOT CONFORMANT" > "$summary"; exit 1\n'
+    )
+    program.chmod(0o755)
+    return runner
+
+
+def test_what_a_baseline_has_as_well_fails_only_where_nothing_else_was_asked_for(judged):
+    same = judged.run(JUDGE, {**QUICK, "baseline": "bad", "fail-on": "broken,new-failures"})
+    assert (same.code, same.outputs["verdict"], same.outputs["diff-exit-code"]) == (0, "passed", "0"), same.err
+    assert (judged.workspace / same.outputs["diff"]).read_text().startswith("<!-- lmconform diff: Conformance -->")
+    assert (judged.workspace / "lmconform-results" / "diff.html").is_file()
+    assert same.summary.index("NO DIFFERENCE") < same.summary.index("NOT CONFORMANT")
+    told = judged.run(JUDGE, {**QUICK, "baseline": "bad"})
+    assert (told.code, told.outputs["diff-exit-code"]) == (1, "0")
+
+
+def test_a_run_that_is_worse_than_its_baseline_fails(judged):
+    ended = judged.run(JUDGE, {**QUICK, "baseline": "good/results.jsonl", "fail-on": "broken"})
+    assert (ended.code, ended.outputs["verdict"], ended.outputs["diff-exit-code"]) == (1, "failed", "1")
+    assert "WORSE" in ended.summary
+
+
+def test_without_a_baseline_the_verdict_is_that_of_the_run(judged):
+    ended = judged.run(JUDGE, {**QUICK, "baseline": "nowhere", "fail-on": "broken"})
+    assert (ended.code, "diff" in ended.outputs) == (1, False)
+    assert "there is no baseline at nowhere: nothing is compared" in ended.err
+    ended = judged.run(JUDGE, {**QUICK, "fail-on": "broken"})
+    assert (ended.code, ended.outputs["verdict"]) == (2, "not-judged")
+    assert "give the input baseline" in ended.err
+
+
+def test_a_baseline_that_cannot_be_read_does_not_pass(judged):
+    (judged.workspace / "broken.jsonl").write_text("nonsense\n")
+    ended = judged.run(JUDGE, {**QUICK, "baseline": "broken.jsonl"})
+    assert (ended.code, ended.outputs["verdict"]) == (2, "not-judged")
+    assert "broken.jsonl, line 1: not JSON" in ended.err
+
+
+@pytest.mark.parametrize("name", ["baseline", "fail-on", "sarif-location"])
+def test_a_hostile_input_of_a_comparison_or_a_report_is_never_executed(judged, name):
+    ended = judged.run(JUDGE, {**QUICK, "baseline": "bad", "reports": "sarif", name: HOSTILE})
+    assert ended.outputs["verdict"] in {"not-judged", "failed"}
+    assert not list(judged.home.rglob("owned"))
+
+
 @pytest.mark.parametrize("word", ["--help", "--summary=elsewhere.md"])
 @pytest.mark.parametrize("inputs", [QUICK, {"merge": "shards"}], ids=["run", "merge"])
 def test_a_command_that_judges_nothing_does_not_pass(action, word, inputs):
@@ -123,7 +204,20 @@ def test_without_a_client_the_step_fails(action):
 
 @pytest.mark.parametrize(
     "name",
-    ["client", "protocol", "lmcache", "target", "expectations", "shard", "merge", "arguments", "server", "plugin", "params"],
+    [
+        "client",
+        "protocol",
+        "lmcache",
+        "target",
+        "expectations",
+        "shard",
+        "merge",
+        "arguments",
+        "server",
+        "plugin",
+        "params",
+        "reports",
+    ],
 )
 def test_a_hostile_input_is_never_executed(action, name):
     inputs = {"lmcache": "0.5.6"} if name in {"server", "plugin", "merge"} else QUICK

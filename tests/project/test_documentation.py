@@ -84,6 +84,12 @@ def test_a_page_has_the_same_parts_in_the_site_as_on_a_forge(site, page):
         assert len(re.findall(f"<{tag}[ >]", article)) == len(re.findall(f"<{tag}[ >]", on_a_forge)), tag
 
 
+def test_a_requirement_has_an_anchor_that_does_not_change_with_its_level_or_range(site):
+    page = (site / "spec" / "lm.html").read_text()
+    assert '<a id="lm-reply-003"></a><h3 id="lm-reply-003--must--all">' in page
+    assert page.count('<a id="lm-') == len(re.findall(r'<h3 id="lm-', page)) > 60
+
+
 def test_the_site_fetches_nothing_from_elsewhere(site):
     assert [(page.name, found) for page in site.rglob("*.html") for found in REQUESTED.findall(page.read_text())] == []
 

@@ -10,7 +10,7 @@ import pytest
 
 from reports.expectation import OUT_OF_DATE, Listed, ListFile, Standing
 from reports.explain import explain_text
-from reports.junit import junit_xml
+from reports.formats.junit import junit_xml
 from reports.record import CaseRecord, RunFooter, RunHeader
 from reports.results import Results
 from reports.schema import fault_in, results_schema

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from jsonschema import Draft202012Validator
 
+from reports.conversation import WHATS, Conversation, ConversationEvent
 from reports.diagnosis import Diagnosis, FieldDifference, FrameDump, ValueDifference
 from reports.expectation import Listed, ListFile
 from reports.parts import Merged, Part, Selection, Shard
@@ -32,6 +33,16 @@ FULL = Diagnosis(
     provenance="corpus 0.5.6",
     rerun="lmconform run",
     client_stderr="panic",
+    conversation=Conversation(
+        "the mock",
+        (
+            ConversationEvent(0.0, 1, "client", "open"),
+            ConversationEvent(0.25, 1, "server", "data", 4096, b"\x00\xff", "reply to GET"),
+            ConversationEvent(0.5, 0, None, "silence", label="5.0 s without a word"),
+        ),
+        left_out=7,
+        gap=1,
+    ),
 )
 COUNTS = {verdict: index for index, verdict in enumerate(Verdict)}
 FOOTER = RunFooter(COUNTS, 1.5, ExitCode.UNDECIDED, "2026-01-02T03:04:06.5Z", complete=True)
@@ -76,6 +87,7 @@ def test_records_fit_the_schema(header: RunHeader, full_case: CaseRecord, make_c
         (Diagnosis, "diagnosis"),
         (FieldDifference, "fieldDifference"),
         (FrameDump, "frameDump"),
+        (Conversation, "conversation"),
         (ValueDifference, "valueDifference"),
         (RunFooter, "footer"),
         (Listed, "listed"),
@@ -89,6 +101,13 @@ def test_records_fit_the_schema(header: RunHeader, full_case: CaseRecord, make_c
 def test_the_schema_knows_every_member_and_no_other(kind: type, definition: str) -> None:
     properties = results_schema()["$defs"][definition]["properties"]
     assert set(properties) - {"record"} == {field.name for field in dataclasses.fields(kind)}
+
+
+def test_the_schema_knows_every_member_of_an_event() -> None:
+    event = results_schema()["$defs"]["conversationEvent"]["properties"]
+    fields = {field.name for field in dataclasses.fields(ConversationEvent)}
+    assert set(event) - {"from"} == fields - {"sender"}
+    assert set(event["what"]["enum"]) == set(WHATS)
 
 
 SELECTION = Selection(1402, "0" * 64, 40, 15.0, 30.0, "venv")

@@ -6,9 +6,10 @@ from dataclasses import replace
 import pytest
 
 from reports.diagnosis import Diagnosis
+from reports.formats.junit import junit_xml
+from reports.formats.table import FORMATS
 from reports.headline import headline
-from reports.junit import junit_xml
-from reports.outputs import write_reports
+from reports.outputs import Wanted, write_reports
 from reports.results import ResultsWriter, read_results
 from reports.terminal import summary_lines
 from reports.verdict import ExitCode, Verdict
@@ -60,7 +61,7 @@ def test_junit_has_them_as_skipped_with_the_reason(results):
 
 
 def test_both_pages_have_them(results, tmp_path):
-    write_reports(results, tmp_path, tmp_path / "summary.md")
+    write_reports(results, tmp_path, [Wanted(FORMATS["markdown"], tmp_path / "summary.md")])
     for name in ("report.html", "summary.md"):
         page = (tmp_path / name).read_text()
         assert "Short of a SHOULD" in page

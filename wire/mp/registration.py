@@ -39,10 +39,10 @@ MODULES: Final[Mapping[str, RangeTable[str | None]]] = {
 }
 """Where the class lives, which its pickle names; None where the release does not have it."""
 
-_NOT_PICKLED: Final = ("_opened_handle",)
+NOT_PICKLED: Final = ("_opened_handle",)
 """What belongs to the process that holds the wrapper."""
 
-_MAPS: Final[Mapping[str, tuple[str, Mapping[str, str]]]] = {
+MAPS: Final[Mapping[str, tuple[str, Mapping[str, str]]]] = {
     "CudaIPCWrapper": ("cuda", {"handle": "handle"}),
     "RawCudaIPCWrapper": (
         "cuda_raw", {"ipc_handle": "_ipc_handle_reserved", "alloc_offset": "_alloc_offset", "nbytes": "_nbytes"},
@@ -68,8 +68,8 @@ _SAME_OBJECT: Final = {"VmmCudaIPCWrapper": ("handle", "_export_id")}
 _PLACE_OF_FIRST_VALUE: Final = 6
 """Of what pickle remembers: module, class, reference, object, dictionary, name of the first field, its value."""
 
-_METADATA: Final = ("dtype", "shape", "stride", "storage_offset", "device_uuid")
-_VERSION: Final = 1
+METADATA: Final = ("dtype", "shape", "stride", "storage_offset", "device_uuid")
+VERSION: Final = 1
 
 
 class WrapperRefused(WireError):
@@ -98,17 +98,17 @@ def _map(wrapper: str, fields: Mapping[str, Any]) -> dict[str, Any]:
         planes = [
             {
                 "handle": _plain(handle),
-                "metadata": dict(zip(_METADATA, (dtype["dtype"], shape, stride, offset, fields["device_uuid"]), strict=True)),
+                "metadata": dict(zip(METADATA, (dtype["dtype"], shape, stride, offset, fields["device_uuid"]), strict=True)),
             }
             for handle, dtype, shape, stride, offset in fields["_plane_records"]
         ]
-        return {"type": "npu", "version": _VERSION, "bare": fields["_bare"], "planes": planes}
-    tag, members = _MAPS[wrapper]
+        return {"type": "npu", "version": VERSION, "bare": fields["_bare"], "planes": planes}
+    tag, members = MAPS[wrapper]
     return {
         "type": tag,
         **{member: _plain(fields[field]) for member, field in members.items()},
-        "version": _VERSION,
-        "metadata": {name: fields[name] for name in _METADATA},
+        "version": VERSION,
+        "metadata": {name: fields[name] for name in METADATA},
     }
 
 
@@ -123,7 +123,7 @@ def _pickled(module: str, wrapper: str, fields: Mapping[str, Any], size: str | N
     state = {
         name: _type_name(value) if name == "dtype" else _size(value) if (name, size) == ("shape", "torch.Size") else _value(value)
         for name, value in fields.items()
-        if name not in _NOT_PICKLED
+        if name not in NOT_PICKLED
     }
     first, shared = next(iter(fields), None), _SAME_OBJECT.get(wrapper)
     if shared is not None and first == shared[1] and fields.get(shared[0]) == fields[first]:

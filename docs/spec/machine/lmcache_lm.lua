@@ -57,6 +57,8 @@ local DTYPE_NAMES = {
 local GENERATIONS = {
     {
         releases = "0.3.1 to 0.3.2",
+        first = "0.3.1",
+        last = "0.3.2",
         request = { "command", "length", "format", "dtype", "shape0", "shape1", "shape2", "shape3" },
         reply = { "code", "length", "format", "dtype", "shape0", "shape1", "shape2", "shape3" },
         highest_format = 6,
@@ -72,6 +74,8 @@ local GENERATIONS = {
     },
     {
         releases = "0.3.3",
+        first = "0.3.3",
+        last = "0.3.3",
         request = { "command", "length", "format", "dtype", "location", "shape0", "shape1", "shape2", "shape3" },
         reply = { "code", "length", "format", "dtype", "shape0", "shape1", "shape2", "shape3", "location" },
         highest_format = 6,
@@ -87,6 +91,8 @@ local GENERATIONS = {
     },
     {
         releases = "0.3.4 to 0.3.5",
+        first = "0.3.4",
+        last = "0.3.5",
         request = { "command", "length", "format", "dtype", "location", "shape0", "shape1", "shape2", "shape3" },
         reply = { "code", "length", "format", "dtype", "shape0", "shape1", "shape2", "shape3", "location" },
         highest_format = 6,
@@ -102,6 +108,8 @@ local GENERATIONS = {
     },
     {
         releases = "0.3.6 to 0.3.9",
+        first = "0.3.6",
+        last = "0.3.9",
         request = { "command", "length", "format", "dtype", "location", "shape0", "shape1", "shape2", "shape3" },
         reply = { "code", "length", "format", "dtype", "shape0", "shape1", "shape2", "shape3", "location" },
         highest_format = 6,
@@ -117,6 +125,8 @@ local GENERATIONS = {
     },
     {
         releases = "0.3.9.post1 to 0.3.12",
+        first = "0.3.9.post1",
+        last = "0.3.12",
         request = { "command", "length", "format", "dtype", "location", "shape0", "shape1", "shape2", "shape3" },
         reply = { "code", "length", "format", "dtype", "shape0", "shape1", "shape2", "shape3", "location" },
         highest_format = 6,
@@ -132,6 +142,8 @@ local GENERATIONS = {
     },
     {
         releases = "0.3.13",
+        first = "0.3.13",
+        last = "0.3.13",
         request = { "command", "length", "format", "dtype", "location", "shape0", "shape1", "shape2", "shape3" },
         reply = { "code", "length", "format", "dtype", "shape0", "shape1", "shape2", "shape3", "location" },
         highest_format = 6,
@@ -147,6 +159,8 @@ local GENERATIONS = {
     },
     {
         releases = "0.3.14 to 0.4.3",
+        first = "0.3.14",
+        last = "0.4.3",
         request = { "command", "length", "format", "dtype", "location", "shape0", "shape1", "shape2", "shape3" },
         reply = { "code", "length", "format", "dtype", "shape0", "shape1", "shape2", "shape3", "location" },
         highest_format = 6,
@@ -162,6 +176,8 @@ local GENERATIONS = {
     },
     {
         releases = "0.4.4",
+        first = "0.4.4",
+        last = "0.4.4",
         request = { "command", "length", "format", "dtype", "location", "shape0", "shape1", "shape2", "shape3" },
         reply = { "code", "length", "format", "dtype", "shape0", "shape1", "shape2", "shape3", "location" },
         highest_format = 6,
@@ -177,6 +193,8 @@ local GENERATIONS = {
     },
     {
         releases = "0.4.5 to 0.5.0",
+        first = "0.4.5",
+        last = "0.5.0",
         request = { "command", "length", "format", "dtype", "location", "shape0", "shape1", "shape2", "shape3" },
         reply = { "code", "length", "format", "dtype", "shape0", "shape1", "shape2", "shape3", "location" },
         highest_format = 7,
@@ -192,6 +210,8 @@ local GENERATIONS = {
     },
     {
         releases = "0.5.1 and later",
+        first = "0.5.1",
+        last = nil,
         request = { "command", "length", "format", "dtype", "location", "shape0", "shape1", "shape2", "shape3" },
         reply = { "code", "length", "format", "dtype", "shape0", "shape1", "shape2", "shape3", "location" },
         highest_format = 8,
@@ -355,15 +375,21 @@ local function split(text)
     end
 end
 
+-- Whether Python's int takes a text: a sign, digits with single underscores between them, white space around. It takes digits of
+-- every script, too, of which nothing is said here: a text with any sign outside of ASCII passes.
+local function is_number(text, digits)
+    if text:find("[\128-\255]") then
+        return true
+    end
+    local number = text:match("^%s*[-+]?(.-)%s*$")
+    return number:match("^" .. digits .. "[" .. digits .. "_]*$") ~= nil and not number:find("__", 1, true) and number:sub(-1) ~= "_"
+end
+
 local HASHES = {
     text = function() return true end,
-    decimal = function(text) return text:match("^%s*[-+]?[%d_]+%s*$") end,
-    hex = function(text) return text:match("^%s*[-+]?[%x_]+%s*$") or text:match("^%s*[-+]?0[xX][%x_]+%s*$") end,
+    decimal = function(text) return is_number(text, "%d") end,
+    hex = function(text) return is_number(text:gsub("^(%s*[-+]?)0[xX]_?", "%1", 1), "%x") end,
 }
-
-local function is_number(text)
-    return text:match("^%s*[-+]?[%d_]+%s*$") ~= nil
-end
 
 -- What each part of a key is by the grammar of a generation, and why its servers cannot read the key, or nil.
 local function read_key(text, grammar)
@@ -395,7 +421,7 @@ local function read_key(text, grammar)
                 end
             end
         elseif part.name == "world_size" or part.name == "worker_id" then
-            if not is_number(part.text) then
+            if not is_number(part.text, "%d") then
                 problem = problem or string.format("the %s is no number", part.name:gsub("_", " "))
             end
         elseif part.name == "chunk_hash" and not HASHES[grammar.hash](part.text) then
@@ -419,6 +445,12 @@ local function is_utf8(text)
         position = position + 1 + more
     end
     return true
+end
+
+-- Text that can be shown: as it is, or with escapes where it is no text.
+local function readable(text)
+    local signs = is_utf8(text) and "[%z\1-\31\127]" or "[^\32-\126]"
+    return (text:gsub(signs, function(sign) return string.format("\\x%02x", sign:byte()) end))
 end
 
 -- The dimensions that count: a decoder drops zeros at the end where the generation pads with them.
@@ -456,10 +488,11 @@ end
 -- Which release -----------------------------------------------------------------------------------------------------------
 
 -- Whether a request has the location: otherwise its key begins four bytes earlier, where there would be the last dimension.
--- A dimension with four bytes that are all letters would be over half a billion.
+-- A dimension that reads as text, without a zero byte, would be over half a billion.
 local function has_location(tvb, offset)
     local word = tvb(offset + 32, 4):raw()
-    return word:find("[%z\1-\31\255]") ~= nil
+    local _, letters = word:gsub("[\32-\126]", "")
+    return word:find("%z") ~= nil or letters < 2
 end
 
 -- Generations whose clients write such a request. Keys of layers are written long before servers take them.
@@ -496,11 +529,16 @@ local function newest_of(candidates, size)
     end
 end
 
+-- Candidates in words, with runs of them as one.
 local function words_of(candidates)
-    local words = {}
+    local words, first = {}, nil
     for index, one in ipairs(GENERATIONS) do
         if candidates[index] then
-            table.insert(words, one.releases)
+            first = first or one.first
+            if not candidates[index + 1] then
+                table.insert(words, one.last and (first == one.last and first or first .. " to " .. one.last) or first .. " and later")
+                first = nil
+            end
         end
     end
     return #words == 0 and "no release" or table.concat(words, "; ")
@@ -582,11 +620,13 @@ local function generation_at(connection, sender, tvb, offset, here)
 end
 
 local function taken_request(connection, item, numbers, number, time)
-    local exchange = { command = numbers.command, request_in = number, asked = time, key = item.key }
+    local exchange = { command = numbers.command, request_in = number, asked = time, key = item.text }
     item.exchange = exchange
+    if lm.prefs.generation == AUTO and numbers.shape3 then
+        connection.size = connection.size or item.generation.sizes.client
+    end
     if lm.prefs.generation == AUTO and item.text then
         local fits = fitting(numbers, item.text, item.generation.sizes.client)
-        connection.size = connection.size or item.generation.sizes.client
         local together = both(connection.candidates or fits, fits)
         if next(together) ~= nil then
             connection.candidates = together
@@ -733,8 +773,30 @@ local function passed_over(connection, sender, missing)
     end
 end
 
+-- What names a connection. Where a first pass makes no tree, as in tshark -2, there are no fields, so that the addresses must do.
+local function name_of_connection(pinfo)
+    local stream = tcp_stream()
+    if stream then
+        return stream.value
+    end
+    local source = tostring(pinfo.src) .. " " .. pinfo.src_port
+    local target = tostring(pinfo.dst) .. " " .. pinfo.dst_port
+    return source < target and source .. " " .. target or target .. " " .. source
+end
+
+-- The sequence number of the first byte of a call; where there are no fields, or TCP put the bytes together, the one that is due.
+local function sequence_of(side, tvb)
+    local seq, len = tcp_seq(), tcp_len()
+    if tvb:offset() == 0 then
+        return side.asked or side.next or 0
+    elseif seq == nil or len == nil then
+        return side.next or 0
+    end
+    return (seq.value + len.value - tvb:reported_len()) % 4294967296
+end
+
 local function first_pass(tvb, pinfo)
-    local stream = tcp_stream().value
+    local stream = name_of_connection(pinfo)
     local connection = connections[stream]
     if connection == nil then
         connection = { waiting = {}, sides = { client = new_side(), server = new_side() } }
@@ -742,13 +804,7 @@ local function first_pass(tvb, pinfo)
     end
     local sender = sender_of(connection, tvb, pinfo)
     local side = connection.sides[sender]
-    local start
-    if tvb:offset() == 0 then
-        start = side.asked or side.next
-    else
-        start = (tcp_seq().value + tcp_len().value - tvb:reported_len()) % 4294967296
-    end
-    start = start or 0
+    local start = sequence_of(side, tvb)
     local call = { sender = sender, items = {}, wants = 0 }
     local ahead = side.next and distance(side.next, start) or 0
     if ahead < 0 then
@@ -790,7 +846,11 @@ local function tell(tree, name, text)
 end
 
 local function show_text(tree, field, range)
-    return tree:add_packet_field(field, range, ENC_UTF_8 + ENC_STRING)
+    local raw = range:raw()
+    if readable(raw) == raw then
+        return tree:add_packet_field(field, range, ENC_UTF_8 + ENC_STRING)
+    end
+    return tree:add(field, range, readable(raw))
 end
 
 local function show_key(tree, tvb, offset, item)
@@ -813,7 +873,7 @@ local function show_key(tree, tvb, offset, item)
             if value and part.text:match("^[-+]?%d+$") and math.abs(value) < 2147483648 then
                 branch:add(field, tvb(place, #part.text), math.floor(value))
             else
-                branch:add(tvb(place, #part.text), string.format("%s: %s", part.name:gsub("_", " "), part.text))
+                branch:add(tvb(place, #part.text), string.format("%s: %s", part.name:gsub("_", " "), readable(part.text)))
             end
         else
             local shown
@@ -831,7 +891,8 @@ local function show_key(tree, tvb, offset, item)
         tell(branch, "key", "The key is not UTF-8, and the server closes the connection (LM-REQ-003, LM-SRV-008)")
     elseif item.text:find("%z") then
         tell(branch, "key", "Zero bytes are part of the key: the field is padded with spaces (LM-REQ-003, LM-SRV-013)")
-    elseif problem then
+    end
+    if problem then
         tell(branch, "key", "Servers of " .. item.generation.releases .. " cannot read the key: " .. problem .. " (LM-SRV-008)")
     end
     if raw ~= item.text .. (" "):rep(KEY_SIZE - #item.text) then
@@ -907,9 +968,16 @@ local function show_payload(tree, tvb, item)
     end
 end
 
+-- A key that is not longer than the summary line has room for.
 local function short_key(text)
-    local shown = text:gsub("[%c\128-\255]", "?")
-    return #shown > 64 and shown:sub(1, 61) .. "..." or shown
+    local shown, last = readable(text), 61
+    if #shown <= 64 then
+        return shown
+    end
+    while shown:byte(last + 1) >= 0x80 and shown:byte(last + 1) < 0xC0 do
+        last = last - 1
+    end
+    return shown:sub(1, last) .. "..."
 end
 
 local function described(numbers, generation)
@@ -1007,7 +1075,7 @@ function show.reply(tvb, pinfo, root, item)
     if command then
         generated(tree, fields.command, exchange.command)
         if exchange.key then
-            generated(tree, fields.key, exchange.key)
+            generated(tree, fields.key, readable(exchange.key))
         end
         if command == "GET" or command == "EXIST" then
             local shown = generated(tree, fields.hit, success)

@@ -37,6 +37,7 @@
   const idOf = (place) => data.ids[place] ?? `${nameOf(cases[place])}[${where(cases[place])}]`;
   const reasonOf = (row) => (row[REASON] < 0 ? "" : data.reasons[row[REASON]]);
   const chip = (verdict, text) => make("span", { class: `chip ${verdicts[verdict][1]}` }, text ?? verdicts[verdict][0]);
+  const prose = (text) => text.split(/``?/).map((part, index) => (index % 2 ? make("code", {}, part) : part));
   const seconds = (ms) => (ms < 1000 ? `${ms} ms` : `${(ms / 1000).toFixed(1)} s`);
   const plural = (number, noun) => `${number} ${noun}${number === 1 ? "" : "s"}`;
 
@@ -153,7 +154,7 @@
     for (const place of places) counts.set(cases[place][VERDICT], (counts.get(cases[place][VERDICT]) ?? 0) + 1);
     const chips = [...counts].sort((a, b) => a[0] - b[0]).map(([verdict, number]) => chip(verdict, `${number} ${verdicts[verdict][0]}`));
     const made = make("details", { class: "name" }, make("summary", {},
-      make("span", { class: "what" }, make("b", {}, `${topic}.${short}`), " ", make("span", { class: "dim" }, title)), make("span", { class: "rest" }, ...chips)));
+      make("span", { class: "what" }, make("b", {}, `${topic}.${short}`), " ", make("span", { class: "dim" }, ...prose(title))), make("span", { class: "rest" }, ...chips)));
     made.addEventListener("toggle", () => { if (made.open && made.children.length === 1) made.append(runs(places)); });
     made.open = open;
     return made;
@@ -216,10 +217,10 @@
       const inside = make("div", { class: "inside" }, make("p", {}, chip(row[VERDICT]), ` ${seconds(row[TIME])}`));
       const told = explanation(place);
       if (!(told.querySelector(".rule"))) {
-        inside.append(make("p", {}, title));
+        inside.append(make("p", {}, ...prose(title)));
         for (const [name, level, statement, why] of cited.map((number) => data.requirements[number])) {
-          inside.append(make("div", { class: "rule" }, make("p", {}, make("a", { href: written({ requirement: name }) }, name), level ? make("b", {}, ` ${level}`) : "", statement ? `: ${statement}` : ""),
-            why ? make("p", { class: "dim" }, `Why it matters: ${why}`) : ""));
+          inside.append(make("div", { class: "rule" }, make("p", {}, make("a", { href: written({ requirement: name }) }, name), level ? make("b", {}, ` ${level}`) : "", ...(statement ? [": ", ...prose(statement)] : [])),
+            why ? make("p", { class: "dim" }, "Why it matters: ", ...prose(why)) : ""));
         }
       }
       inside.append(told);
@@ -324,6 +325,7 @@
       const of = active() ? ` of ${cases.length}` : "";
       const why = view.cause ? `, those of one cause` : "";
       shownText.textContent = `${active() ? shownCases.length : ""}${of || cases.length} cases${why}${causes ? `, ${plural(left, "cause")} of failure` : ""}`;
+      one("#cases > .dim").textContent = active() ? `${shownCases.length} of ${cases.length}` : cases.length;
       one(".clear").hidden = !active();
       mirror();
     }
@@ -375,6 +377,8 @@
 
   // Topics in which nothing failed are folded where others did.
   function foldTopics() {
+    const first = one(".grid thead th");
+    if (first) one(".grid").style.setProperty("--first", `${first.offsetWidth}px`);
     const quiet = all(".grid tr.quiet"), loud = all(".grid tbody tr:not(.quiet)");
     if (!loud.length || quiet.length < 4) return;
     const words = () => (quiet[0].hidden ? `Show ${plural(quiet.length, "more topic")}, in which nothing failed` : "Show only topics with failures");

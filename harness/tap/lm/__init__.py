@@ -1,0 +1,1 @@
+"""What the recording proxy knows of the ``lm://`` wire."""

@@ -1,0 +1,64 @@
+"""Recordings of the multiprocess wire held once more: with a mock of the release, and with one that answers otherwise."""
+
+import subprocess
+import sys
+
+from zmtp_speech import Talk, key
+
+from harness.tap import case as cases
+from harness.tap.mp.replay import play
+from harness.tap.mp.transcribe import transcript_of
+from harness.tap.recording import Header, Recorder, now
+from mockserver.mp import MpServer
+from wire.release import Release
+
+CONTEXT = {
+    "instance_id": 7, "model_name": "org/model", "world_size": 1, "block_size": 16, "num_layers": 2, "hidden_dim_size": 8,
+    "dtype_str": "float16", "use_mla": False, "num_physical_slots": None,
+}  # fmt: skip
+SLOT = {"length": 1024, "shape": [2, 2, 16, 8], "dtype": "float16"}
+
+
+def recorded(chunk_size=16):
+    talk = Talk("0.5.6").open()
+    talk.ask("GET_CHUNK_SIZE").answer("GET_CHUNK_SIZE", chunk_size)
+    talk.ask("REGISTER_KV_CACHE_ENGINE_DRIVEN_CONTEXT", CONTEXT)
+    talk.answer("REGISTER_KV_CACHE_ENGINE_DRIVEN_CONTEXT", {"shm_name": "lmcache_l1_pool_of_then", "pool_size": 99})
+    talk.ask("PREPARE_STORE", key("0.5.6"), 7)
+    slots = [{"offset": 777 * number, **SLOT} for number in (1, 2)]
+    talk.answer("PREPARE_STORE", {"context": {"slots": slots, "chunk_indices": [0, 1]}})
+    talk.ask("COMMIT_STORE", key("0.5.6"), 7, b"").answer("COMMIT_STORE", True)
+    talk.ask("LOOKUP", key("0.5.6", worker=None), 1).answer("LOOKUP")
+    talk.ask("QUERY_PREFETCH_STATUS", "r1").answer("QUERY_PREFETCH_STATUS")
+    talk.ask("QUERY_PREFETCH_STATUS", "r1").answer("QUERY_PREFETCH_STATUS", 2)
+    talk.ask("FREE_LOOKUP_LOCKS", key("0.5.6", worker=None), 1).answer("FREE_LOOKUP_LOCKS")
+    return talk.ask("NOOP").answer("NOOP", "OK").events
+
+
+def test_a_mock_of_the_release_answers_as_recorded_whatever_its_memory_is_called():
+    transcript = transcript_of(recorded(), "then", "A recording.")
+    assert transcript["release"] == "0.5.6"
+    assert sum(step["do"] == "poll" for step in transcript["steps"]) == 1
+    with MpServer(Release.parse("0.5.6")) as server:
+        assert play(*server.address, transcript) == []
+
+
+def test_another_answer_is_told():
+    with MpServer(Release.parse("0.5.6")) as server:
+        (line,) = play(*server.address, transcript_of(recorded(chunk_size=256), "then", "A recording."))
+    assert "GET_CHUNK_SIZE" in line
+    assert "256" in line
+
+
+def test_a_case_is_a_test_that_passes_with_the_mock_of_its_release(tmp_path):
+    path = tmp_path / "then.jsonl"
+    recorder = Recorder(path, Header("mp", "127.0.0.1:1", "127.0.0.1:2", started=now()))
+    for event in recorded():
+        recorder.event(event)
+    recorder.close({})
+    module, _ = cases.write_case(path, tmp_path, "then")
+    done = subprocess.run(
+        [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "no:randomly", str(module)],
+        cwd=tmp_path, capture_output=True, text=True, timeout=120, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stdout + done.stderr
