@@ -22,7 +22,7 @@ KINDS = (
     "cases/lm.html",
     "coverage.html",
     "findings/lmcache-client.html",
-    "known/lmcache.html",
+    "known/lmcache-server.html",
     "search.html?q=segmented",
 )
 
