@@ -100,7 +100,7 @@ def captured_numbers(release):
 def read_twice(tshark, tmp_path_factory):
     """What two passes find in conversations of the newest release, cut into pieces of 7 bytes."""
     path = tmp_path_factory.mktemp("mp") / "mp.pcap"
-    said = {name: one for name, one in list(conversations(RELEASES[-1]).items())[:40]}
+    said = dict(list(conversations(RELEASES[-1]).items())[:40])
     capture(path, said, cut=7)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("sharks.LM", SCRIPT)
