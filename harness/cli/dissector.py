@@ -17,7 +17,7 @@ ENDINGS = (".lua", ".ksy")
 def command(
     folder: Annotated[Path, typer.Argument(help="Where to write the files; made if it is missing.")],
 ) -> int:
-    """Write the dissector of Wireshark and the Kaitai Struct descriptions of lm:// into a folder.
+    """Write the dissectors for Wireshark and the Kaitai Struct descriptions of lm:// into a folder.
 
     Exit codes: 0 written, 2 the folder cannot be written.
     """

@@ -137,9 +137,10 @@ TWO = [Release.parse("0.3.2"), NEWEST]
 """A release of each size of headers."""
 
 
-def test_the_same_is_told_however_packets_are_cut(tshark, tmp_path):
+@pytest.mark.parametrize("passes", [[], ["-2"]], ids=["one pass", "two passes"])
+def test_the_same_is_told_however_packets_are_cut(passes, tshark, tmp_path):
     said = conversations(TWO, *IN_PIECES)
-    assert all_differences(tshark, tmp_path / "cut.pcap", said, cuts=(1, 4, 31, 33, 150, 187, 1000)) == {}
+    assert all_differences(tshark, tmp_path / "cut.pcap", said, *passes, cuts=(1, 4, 31, 33, 150, 187, 1000)) == {}
 
 
 def test_a_large_payload_is_put_together(tshark, tmp_path):

@@ -709,7 +709,9 @@ local function analyse(connection, sender, tvb, number, time, can_wait)
                 side.lost = true
                 position = reported
             elseif here < size and can_wait then
-                return items, position, size - here
+                -- Of an unknown release the size may turn out to be another one, and what was asked for cannot be changed later.
+                local unsure = lm.prefs.generation == AUTO and not connection.size
+                return items, position, unsure and DESEGMENT_ONE_MORE_SEGMENT or size - here
             else
                 local item = {
                     kind = sender == "client" and "request" or "reply", header = true, sender = sender, offset = position,
@@ -960,7 +962,7 @@ end
 
 local function show_payload(tree, tvb, item)
     local payload = item.payload
-    if payload then
+    if payload and payload.offset < tvb:reported_len() then
         local size = math.min(payload.size, math.max(tvb:len() - payload.offset, 0))
         if size > 0 then
             tree:add(fields.payload, tvb(payload.offset, size))
@@ -1161,7 +1163,7 @@ local function render(tvb, pinfo, tree, call)
         ))
     end
     for _, item in ipairs(call.items) do
-        local text = show[item.kind](tvb, pinfo, tree, item)
+        local text = item.offset < tvb:reported_len() and show[item.kind](tvb, pinfo, tree, item) or nil
         if text and #words < MOST_WORDS then
             table.insert(words, text)
         elseif text then
@@ -1185,8 +1187,12 @@ function lm.dissector(tvb, pinfo, tree)
         return 0
     end
     pinfo.cols.protocol:set("LMCache")
-    local key = pinfo.number .. ":" .. tvb:offset() .. ":" .. tvb:reported_len()
+    -- Not by its length: what TCP put together may be cut where the next message begins when it is shown again.
+    local key = pinfo.number .. ":" .. tvb:offset()
     local call = calls[key]
+    if call and not pinfo.visited then
+        call = nil
+    end
     if call == nil then
         if pinfo.visited then
             return 0
@@ -1199,7 +1205,7 @@ function lm.dissector(tvb, pinfo, tree)
         calls[key] = call
     end
     render(tvb, pinfo, tree, call)
-    if call.wants > 0 then
+    if call.wants > 0 and call.came < tvb:reported_len() then
         pinfo.desegment_offset = call.came
         pinfo.desegment_len = call.wants
     end

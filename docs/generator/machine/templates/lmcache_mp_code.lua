@@ -160,9 +160,9 @@ end
 
 local function scalar(tvb, frame)
     local kind, begin, content = head(tvb, frame.place, frame.place + frame.size)
-    if kind == "scalar" then
+    if kind == "scalar" and begin == frame.place + frame.size then
         return tonumber(content)
-    elseif kind == "str" and begin + content <= frame.place + frame.size and content > 0 then
+    elseif kind == "str" and begin + content == frame.place + frame.size and content > 0 then
         return tvb(math.floor(begin), math.floor(content)):raw()
     end
     return nil
@@ -304,7 +304,14 @@ local function taken(tvb, pinfo, frames)
     item.operation = scalar(tvb, frames[2])
     local uid = connection .. " " .. (frames[1].size > 0 and tvb(frames[1].place, frames[1].size):raw() or "")
     if item.reply then
-        item.exchange = exchanges[uid]
+        for _, one in ipairs(exchanges[uid] or {}) do
+            if one.operation == item.operation and not (item.exchange and one.reply_in) then
+                item.exchange = one
+                if not one.reply_in then
+                    break
+                end
+            end
+        end
         item.generation = item.exchange and item.exchange.generation or generation_of(candidates[connection] or {})
         if item.exchange and not item.exchange.reply_in then
             item.exchange.reply_in, item.exchange.answered = pinfo.number, pinfo.rel_ts
@@ -312,8 +319,11 @@ local function taken(tvb, pinfo, frames)
     else
         local fits = narrowed(connection, item.operation, #frames - 2)
         item.generation, item.fits = generation_of(fits), words_of(fits)
-        item.exchange = { request_in = pinfo.number, asked = pinfo.rel_ts, generation = item.generation }
-        exchanges[uid] = item.exchange
+        item.exchange = {
+            request_in = pinfo.number, asked = pinfo.rel_ts, generation = item.generation, operation = item.operation,
+        }
+        exchanges[uid] = exchanges[uid] or {}
+        table.insert(exchanges[uid], item.exchange)
     end
     return item
 end
@@ -404,7 +414,7 @@ local last_with_words
 
 function mp.dissector(tvb, pinfo, tree)
     pinfo.cols.protocol:set("LMCache MP")
-    local key = pinfo.number .. ":" .. tvb:offset() .. ":" .. tvb:reported_len()
+    local key = pinfo.number .. ":" .. tvb:offset()
     local kept = calls[key] or { items = {}, first = last_with_words ~= pinfo.number }
     calls[key] = kept
     local place, words = 0, {}
@@ -429,7 +439,7 @@ function mp.dissector(tvb, pinfo, tree)
         end
         if stop == nil then
             if wants and wants > 0 and pinfo.can_desegment > 0 and tvb:len() == tvb:reported_len() then
-                pinfo.desegment_offset, pinfo.desegment_len = place, wants
+                pinfo.desegment_offset, pinfo.desegment_len = place, DESEGMENT_ONE_MORE_SEGMENT
             else
                 local shown = tree:add(mp, tvb(place))
                 shown:set_text("LMCache multiprocess server, bytes that are no ZMTP")
