@@ -28,6 +28,8 @@ HATCHES: Final[Mapping[Hatch, tuple[str, str]]] = {
     "resized": ("odd", "M1 2 h1.5 M5 6 h1.5"),
 }
 """What happened to a thing: its colour, and a tile of 8 by 8 pixels, which tells the same without colour."""
+HEADLINE: Final = 28.0
+"""CSS pixels that the headline takes."""
 _NAME: Final = re.compile(r"[a-z][a-z0-9-]*")
 _SCHEMES: Final = frozenset({"", "http", "https"})
 
@@ -42,9 +44,10 @@ class Drawing:
         self.width = 0.0
         self.height = 0.0
         self._root = ET.Element("svg")
-        self._title, self._description = title, description
+        self.title, self.description = title, description
         self._stack = [self._root]
         self._linked = False
+        self._headline: ET.Element | None = None
 
     def grow(self, x: float, y: float) -> None:
         """Make the sheet reach to a point."""
@@ -171,9 +174,16 @@ class Drawing:
             self.grow(x + {"start": width, "middle": width / 2, "end": 0.0}[anchor], y + size * 0.3)
         return width
 
-    def to_svg(self, margin: float = 16.0) -> str:
-        """The picture as text, with a margin around it."""
-        width, height = (_number(math.ceil(side + 2 * margin)) for side in (self.width, self.height))
+    def headline(self) -> None:
+        """The title at the top of the sheet, which a page that has it as a heading leaves out."""
+        self.text(0, 22, self.title, size=20, face="bold")
+        self._headline = self._root[-1]
+
+    def to_svg(self, margin: float = 16.0, *, titled: bool = True) -> str:
+        """The picture as text, with a margin around it; if not ``titled``, without the headline and the room for it."""
+        cut = 0.0 if titled or self._headline is None else HEADLINE
+        left, top = _number(-margin), _number(cut - margin)
+        width, height = _number(math.ceil(self.width + 2 * margin)), _number(math.ceil(self.height + 2 * margin - cut))
         names = f"{self.name}-title {self.name}-desc"
         root = self._root
         root.attrib = {
@@ -181,7 +191,7 @@ class Drawing:
             "class": ROOT_CLASS,
             "width": width,
             "height": height,
-            "viewBox": f"{_number(-margin)} {_number(-margin)} {width} {height}",
+            "viewBox": f"{left} {top} {width} {height}",
             # what is in an image cannot be reached by keyboard, and links must be
             "role": "group" if self._linked else "img",
             "aria-labelledby": names,
@@ -190,14 +200,12 @@ class Drawing:
             ET.Element("title", {"id": f"{self.name}-title"}),
             ET.Element("desc", {"id": f"{self.name}-desc"}),
         ]
-        head[0].text, head[1].text = escape(self._title), escape(self._description)
+        head[0].text, head[1].text = escape(self.title), escape(self.description)
         sheet = ET.Element("style")
         sheet.text = style()
-        back = ET.Element(
-            "rect", {"x": _number(-margin), "y": _number(-margin), "width": width, "height": height, "class": "f-page"}
-        )
+        back = ET.Element("rect", {"x": left, "y": top, "width": width, "height": height, "class": "f-page"})
         made = ET.Element("svg", root.attrib)
-        made.extend([*head, sheet, self._hatches(), back, *root])
+        made.extend([*head, sheet, self._hatches(), back, *(one for one in root if titled or one is not self._headline)])
         return ET.tostring(made, encoding="unicode") + "\n"
 
     def _hatches(self) -> ET.Element:

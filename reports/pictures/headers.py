@@ -10,7 +10,7 @@ from reports.pictures.examples import Example, captured
 from reports.pictures.frames import HISTORIES, Fate, Field, Generation, History
 from reports.pictures.legend import Entry, heading, legend
 from reports.pictures.marks import MARKS
-from reports.pictures.picture import Picture, Table
+from reports.pictures.picture import Picture, Table, drawn
 from reports.pictures.releases import span
 from reports.pictures.ruler import BYTE, GAP, Ruler
 from reports.words import count
@@ -49,11 +49,11 @@ def draw(histories: Sequence[History], examples: Sequence[Sequence[Example | Non
         "Ribbons lead from where a field stood to where it is; what moved, came, went or changed size is hatched and lettered."
     )
     drawing = Drawing("lm-headers", title, description)
-    y = heading(drawing, title, "All integers are little-endian. Boxes are to scale; a long key is cut where the torn edge is.")
+    y = heading(drawing, "All integers are little-endian. Boxes are to scale; a long key is cut where the torn edge is.")
     y = legend(drawing, y, [entry for entry in _LEGEND if entry.hatch in _used(histories)])
     for history, shown in zip(histories, examples, strict=True):
         y = _section(drawing, history, shown, y + 14, href)
-    return Picture(drawing.name, title, description, drawing.to_svg(), table(histories))
+    return drawn(drawing, table(histories))
 
 
 def table(histories: Sequence[History]) -> Table:

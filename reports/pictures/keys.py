@@ -9,7 +9,7 @@ from reports.pictures.drawing import Drawing, Href
 from reports.pictures.headers import nowhere
 from reports.pictures.lanes import LABELS, Lane, Segment, axis, lane, letter, tone_of
 from reports.pictures.legend import Entry, heading, legend
-from reports.pictures.picture import Picture, Table
+from reports.pictures.picture import Picture, Table, drawn
 from reports.pictures.releases import span
 from reports.pictures.rules import keys
 from reports.pictures.spellings import Part, Spelling, key_spellings, object_spellings
@@ -59,7 +59,6 @@ def draw(
     drawing = Drawing("key-grammar", title, description)
     y = heading(
         drawing,
-        title,
         "Two programs that spell a key in two ways never see an error, only misses. "
         "The lettered pieces of the first lane are spelled out below.",
     )
@@ -73,7 +72,7 @@ def draw(
     if objects:
         drawing.text(0, y + 26, "Names of objects of the multiprocess server", size=16, face="bold")
         y = _spellings(drawing, objects, y + 38, href)
-    return Picture(drawing.name, title, description, drawing.to_svg(), table(spelled, objects))
+    return drawn(drawing, table(spelled, objects))
 
 
 def _short(spelling: Spelling) -> str:

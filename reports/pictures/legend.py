@@ -26,9 +26,9 @@ class Entry:
     """The tone of the letter, where it is not the tone."""
 
 
-def heading(drawing: Drawing, title: str, words: str, width: float = READING) -> float:
+def heading(drawing: Drawing, words: str, width: float = READING) -> float:
     """Title and a paragraph; gives the height that they take."""
-    drawing.text(0, 22, title, size=20, face="bold")
+    drawing.headline()
     y = 44.0
     for line in wrapped(words, width, 13):
         drawing.text(0, y, line, size=13, tone="dim")

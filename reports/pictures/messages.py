@@ -14,7 +14,7 @@ from reports.pictures.headers import nowhere
 from reports.pictures.legend import heading, legend
 from reports.pictures.numbering import Numbering, captured_numbering
 from reports.pictures.operations import FAMILIES
-from reports.pictures.picture import Picture, Table
+from reports.pictures.picture import Picture, Table, drawn
 from reports.pictures.releases import span
 from reports.pictures.sequences import Item, Order, Story, captures, signatures
 
@@ -41,7 +41,6 @@ def draw(stories: Sequence[Story], numbers: Numbering, href: Href = nowhere) -> 
     drawing = Drawing("mp-messages", title, description)
     y = heading(
         drawing,
-        title,
         "Every frame but the uid is one msgpack value. T? may be nil, [T] is a list, (T, U) a pair; records go by their newest "
         "names. Below, payloads and results alone.",
         COLUMN,
@@ -60,7 +59,7 @@ def draw(stories: Sequence[Story], numbers: Numbering, href: Href = nowhere) -> 
             for story in members:
                 y = _operation(drawing, story, x, y, href)
         x = drawing.width + 40
-    return Picture(drawing.name, title, description, drawing.to_svg(), table(stories))
+    return drawn(drawing, table(stories))
 
 
 def _scheme(drawing: Drawing, y: float) -> float:
@@ -87,7 +86,7 @@ def operation_picture(stories: Sequence[Story], name: str, href: Href = nowhere)
     description = "Payloads, one box for each frame, and behind the arrow the result; one row for each generation of releases."
     drawing = Drawing(f"mp-message-{name.partition(',')[0].lower().replace('_', '-')}", title, description)
     _operation(drawing, story, 0, 0, href)
-    return Picture(drawing.name, title, description, drawing.to_svg(), table([story]))
+    return drawn(drawing, table([story]))
 
 
 def _operation(drawing: Drawing, story: Story, x: float, y: float, href: Href) -> float:

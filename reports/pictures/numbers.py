@@ -13,7 +13,7 @@ from reports.pictures.harms import Mark, mark_of
 from reports.pictures.headers import nowhere
 from reports.pictures.legend import Entry, heading, legend
 from reports.pictures.numbering import Numbering, Row, captured_numbering
-from reports.pictures.picture import Picture, Table
+from reports.pictures.picture import Picture, Table, drawn
 from reports.pictures.releases import span
 from reports.pictures.widths import text_width
 
@@ -110,7 +110,6 @@ def draw(found: Numbering, href: Href = nowhere) -> Picture:
     drawing = Drawing("mp-number-meanings", title, description)
     y = heading(
         drawing,
-        title,
         "Read a row to see what servers of other releases take one number for. "
         "Colour and letter say what the operation does where it was asked for by mistake.",
     )
@@ -131,7 +130,7 @@ def draw(found: Numbering, href: Href = nowhere) -> Picture:
             with drawing.link(href("operation", block.name.partition(",")[0])):
                 _draw_block(drawing, block, y, height, groups)
         y += height
-    return Picture(drawing.name, title, description, drawing.to_svg(), table(found))
+    return drawn(drawing, table(found))
 
 
 def _head(releases: tuple[str, ...]) -> list[str]:

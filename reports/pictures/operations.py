@@ -11,7 +11,7 @@ from reports.pictures.headers import nowhere
 from reports.pictures.lanes import axis
 from reports.pictures.legend import Entry, heading, legend
 from reports.pictures.numbering import COLLIDES, Cell, Numbering, Row, captured_numbering
-from reports.pictures.picture import Picture, Table
+from reports.pictures.picture import Picture, Table, drawn
 from reports.pictures.widths import Face
 
 LABELS: Final = 306.0
@@ -48,7 +48,6 @@ def draw(found: Numbering, href: Href = nowhere) -> Picture:
     drawing = Drawing("mp-operation-numbers", title, description)
     y = heading(
         drawing,
-        title,
         "Nothing on the wire says which release is spoken: a number that moved is executed as whatever it means to the server. "
         "A letter is the worst that comes of sending the number to a server of another release, where it means something else.",
     )
@@ -68,7 +67,7 @@ def draw(found: Numbering, href: Href = nowhere) -> Picture:
         for border in found.borders:
             x = LABELS + found.releases.index(border) * COLUMN
             drawing.line(x, top, x, y, stroke="dim", dashed=True)
-    return Picture(drawing.name, title, description, drawing.to_svg(), table(found))
+    return drawn(drawing, table(found))
 
 
 def _row(drawing: Drawing, found: Numbering, row: Row, y: float, href: Href) -> None:

@@ -8,6 +8,7 @@ from jinja2 import Environment
 from markupsafe import Markup
 
 from reports.escape import escape
+from reports.pictures.drawing import Drawing
 
 _FIGURE = """\
 <figure class="picture" id="{{ name }}">
@@ -53,8 +54,16 @@ class Picture:
     description: str
     """A sentence or two: what is seen, and how to read it."""
     svg: str
-    """The picture: as it is in a page that has the theme, or as a file of its own."""
+    """The picture as a file of its own; it can stand in a page, too."""
     table: Table
+    inline: str = ""
+    """The picture without its title, for pages that have the title as a heading."""
+
+
+def drawn(drawing: Drawing, table: Table) -> Picture:
+    """The picture on a sheet."""
+    inline = drawing.to_svg(titled=False)
+    return Picture(drawing.name, drawing.title, drawing.description, drawing.to_svg(), table, inline)
 
 
 def as_table(picture: Picture) -> Table:
@@ -62,14 +71,15 @@ def as_table(picture: Picture) -> Table:
     return picture.table
 
 
-def figure(picture: Picture) -> Markup:
+def figure(picture: Picture, *, titled: bool = True) -> Markup:
     """The picture for a page of HTML that has the theme: it scrolls in itself, and its table can be opened beneath it.
 
-    A page holds a picture once, since the ids in it begin with its name.
+    A page with a heading of the same words leaves the title out (``titled``). It holds a picture once, since the ids in it begin
+    with its name.
     """
     table = Table(_shown(picture.table.head), tuple(map(_shown, picture.table.rows)))
     title, description = _shown((picture.title, picture.description))
-    drawing = Markup(picture.svg)  # noqa: S704  # it has escaped everything that came from outside
+    drawing = Markup(picture.svg if titled else picture.inline)  # noqa: S704  # it has escaped everything that came from outside
     made = _TEMPLATES.from_string(_FIGURE).render(
         name=picture.name, title=title, description=description, table=table, svg=drawing
     )

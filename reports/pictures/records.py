@@ -9,7 +9,7 @@ from reports.pictures.boxes import LEGEND, TALL, letter_of, row
 from reports.pictures.drawing import Drawing, Href
 from reports.pictures.headers import nowhere
 from reports.pictures.legend import heading, legend
-from reports.pictures.picture import Picture, Table
+from reports.pictures.picture import Picture, Table, drawn
 from reports.pictures.releases import span
 from reports.pictures.sequences import Order, Story, captures, records
 from reports.words import count
@@ -33,14 +33,13 @@ def draw(stories: Sequence[Story], href: Href = nowhere) -> Picture:
     drawing = Drawing("mp-records", title, description)
     y = heading(
         drawing,
-        title,
         "A record is a map by field name. Fields with a dashed edge may be missing; what stands for them is behind the equals. "
         "Members that a reader does not know are ignored.",
     )
     y = legend(drawing, y + 2, LEGEND) + 8
     for story in stories:
         y = _record(drawing, story, y, href)
-    return Picture(drawing.name, title, description, drawing.to_svg(), table(stories))
+    return drawn(drawing, table(stories))
 
 
 def _record(drawing: Drawing, story: Story, y: float, href: Href) -> float:

@@ -13,7 +13,7 @@ from reports.pictures.drawing import Drawing, Href
 from reports.pictures.headers import nowhere
 from reports.pictures.lanes import LABELS, Lane, Segment, axis, lane
 from reports.pictures.legend import heading
-from reports.pictures.picture import Picture, Table
+from reports.pictures.picture import Picture, Table, drawn
 from reports.pictures.releases import runs, span
 from reports.pictures.sequences import captures
 from reports.words import count
@@ -78,7 +78,6 @@ def draw(observed: Sequence[MpObserved], href: Href = nowhere) -> Picture:
     drawing = Drawing("mp-registration", title, description)
     y = heading(
         drawing,
-        title,
         "The data of msgpack extension 1. Up to 0.5.5 it is a pickle, which names the module of its class: a server loads "
         "no other. From 0.5.6 on it is a map.",
     )
@@ -92,7 +91,7 @@ def draw(observed: Sequence[MpObserved], href: Href = nowhere) -> Picture:
     for wrapper, found in blobs(observed).items():
         for blob in {blob.form: blob for blob in found.values()}.values():
             y = _bytes(drawing, wrapper, blob, y)
-    return Picture(drawing.name, title, description, drawing.to_svg(), table(observed))
+    return drawn(drawing, table(observed))
 
 
 def _bytes(drawing: Drawing, wrapper: str, blob: Blob, y: float) -> float:

@@ -8,7 +8,7 @@ from typing import Final
 
 from reports.pictures.drawing import Drawing
 from reports.pictures.frames import Field, Layout, metadata_layout, reply_layout, request_layout
-from reports.pictures.picture import Picture, Table
+from reports.pictures.picture import Picture, Table, drawn
 from reports.pictures.widths import shortened
 from reports.words import count
 from wire.lm.profile import HEADER_LAYOUTS
@@ -85,7 +85,7 @@ def frame_strip(
         if mark.words:
             drawing.text(LABELS, y + 14, f"{_place(mark)}: {mark.words}", size=12)
             y += 18
-    return Picture(name, title, f"{title}: {told}.", drawing.to_svg(), table(fields, got, expected, wrong))
+    return drawn(drawing, table(fields, got, expected, wrong))
 
 
 def _place(mark: Mark) -> str:

@@ -8,7 +8,7 @@ from reports.pictures.drawing import Drawing, Href
 from reports.pictures.headers import nowhere
 from reports.pictures.lanes import COLUMN, LABELS, Lane, axis, lane
 from reports.pictures.legend import heading
-from reports.pictures.picture import Picture, Table
+from reports.pictures.picture import Picture, Table, drawn
 from reports.pictures.releases import span
 from reports.pictures.rules import Chapter, chapters
 from wire.release import KNOWN_RELEASES
@@ -27,9 +27,7 @@ def draw(found: Sequence[Chapter], releases: Sequence[str], href: Href = nowhere
         "A lane is cut where its rule changes; the words below a piece say what holds in it."
     )
     drawing = Drawing("wire-timeline", title, description)
-    y = heading(
-        drawing, title, "One lane for each rule, cut where the rule changes. Words below a piece say what holds from there on."
-    )
+    y = heading(drawing, "One lane for each rule, cut where the rule changes. Words below a piece say what holds from there on.")
     top = axis(drawing, releases, y + 4, href)
     cuts = _cuts(found, releases)
     marks = drawing.mark()
@@ -45,7 +43,7 @@ def draw(found: Sequence[Chapter], releases: Sequence[str], href: Href = nowhere
         for index in cuts:
             x = LABELS + index * COLUMN
             drawing.line(x, top, x, y - 8, dashed=True)
-    return Picture(drawing.name, title, description, drawing.to_svg(), table(found))
+    return drawn(drawing, table(found))
 
 
 def _cuts(found: Sequence[Chapter], releases: Sequence[str]) -> list[int]:

@@ -16,7 +16,7 @@ from reports.pictures.picture import Picture, Table, as_table, figure
 from reports.pictures.sequences import Item
 from reports.pictures.strip import Mark, frame_strip
 from reports.pictures.widths import shortened, text_width, wrapped
-from tests.reports.pictures.conftest import Drawn
+from tests.reports.pictures.conftest import SVG, Drawn, shown
 
 HOSTILE = "\"><script>alert(1)</script><![CDATA[ ]]> &amp; \u202e\x1b[31m\x00 'onload=x"
 
@@ -45,6 +45,13 @@ def test_a_picture_asks_for_nothing_and_runs_nothing(each):
 def test_a_picture_is_as_large_as_its_view(each):
     _, _, width, height = each.root.get("viewBox").split()
     assert (each.root.get("width"), each.root.get("height")) == (width, height)
+
+
+def test_a_picture_without_its_title_is_the_same_but_for_the_title(each):
+    bare = ET.fromstring(each.picture.inline)
+    texts = [shown(one) for one in bare.iter(f"{SVG}text")]
+    assert [each.picture.title, *texts] == each.texts()
+    assert [float(each.root.get("height")) - float(bare.get("height")), float(bare.get("viewBox").split()[1]) - -16] == [28, 28]
 
 
 def test_text_is_large_enough_for_a_phone(each):
