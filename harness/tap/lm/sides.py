@@ -249,6 +249,8 @@ def _wrong_byte(writer: Release, reader: Release, header: bytes) -> WrongByte | 
     one, other = _spans(writer, header), _spans(reader, header)
     for place in sorted({*one, *other}):
         meant, read = _covering(one, place), _covering(other, place)
+        if meant is None and read is not None and read.missing:
+            meant = _Span(place, 1, "the end", "of the key")
         if meant is None or read is None or _same(meant, read):
             continue
         size = min(meant.offset + meant.size, read.offset + read.size) - place
@@ -271,6 +273,8 @@ class _Span:
     size: int
     name: str
     value: str
+    missing: bool = False
+    """It had to be there, and is not."""
 
     @property
     def words(self) -> str:
@@ -291,7 +295,7 @@ def _spans(release: Release, header: bytes) -> dict[int, _Span]:
         offset = begin + part.offset
         size = max(1, len(part.text.encode(errors="surrogateescape")))
         value = repr(part.text) + (f" (not {part.expected})" if part.expected else "")
-        found.setdefault(offset, _Span(offset, size, part.name, value))
+        found.setdefault(offset, _Span(offset, size, part.name, value, missing=not part.text and bool(part.expected)))
     return found
 
 
