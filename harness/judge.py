@@ -22,6 +22,7 @@ from reports.diagnosis import Diagnosis
 from reports.difference import frame_difference, frame_dump
 from reports.mp_frames import message_difference
 from reports.value_difference import value_differences
+from reports.words import count
 from wire.lm.frames import Field, describe_reply, describe_request
 from wire.lm.profile import LmProfile
 
@@ -198,7 +199,8 @@ class Judge:
         members: dict[str, Any] = {"exchange": f"exchange {found.number} ({found.command}), connection {found.connection}"}
         if sizes:
             shown = " + ".join(str(size) for size in sizes[:12]) + (" + ..." if len(sizes) > 12 else "")
-            members["delivery"] = f"sent in {len(sizes)} segment{'s' if len(sizes) > 1 else ''}: {shown} bytes"
+            noun = "byte" if sum(sizes) == 1 else "bytes"
+            members["delivery"] = f"sent in {count(len(sizes), 'segment')}: {shown} {noun}"
         if found.reply_header:
             cuts = tuple(itertools.accumulate(sizes[:-1])) if len(sizes) > 1 else ()
             header = found.reply_header

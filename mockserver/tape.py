@@ -41,11 +41,16 @@ class Moment(NamedTuple):
 
 
 class Tape:
-    """Moments of any number of connections, safe from any thread; of many the first and the last are kept."""
+    """Moments of any number of connections, safe from any thread; of many the first and the last are kept.
+
+    Whoever notes a connection has it by its place, which no other has. On the tape it has a number: connections are counted from
+    1 in the order in which they were first heard of, also those that were open before the tape was cleared.
+    """
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._connections = 0
+        self._places = 0
+        self._numbers: dict[int, int] = {}
         self._count = 0
         self._first: list[Moment] = []
         self._last: deque[Moment] = deque(maxlen=LAST)
@@ -53,43 +58,46 @@ class Tape:
     def clear(self) -> None:
         """Forget everything; connections are counted from 1 again."""
         with self._lock:
-            self._connections = self._count = 0
+            self._count = 0
+            self._numbers = {}
             self._first, self._last = [], deque(maxlen=LAST)
 
     def open(self, note: str = "") -> int:
-        """Note a new connection; its number on this tape."""
+        """Note a new connection, of any server; its place."""
         with self._lock:
-            self._connections += 1
-            number = self._connections
-        self.note(Moment(time.monotonic(), number, "client", "open", note=note))
-        return number
+            self._places += 1
+            place = self._places
+        self.did(place, "client", "open", note)
+        return place
 
-    def data(self, connection: int, sender: Sender, data: Buffer, at: float | None = None) -> None:
+    def data(self, place: int, sender: Sender, data: Buffer, at: float | None = None) -> None:
         """Note one segment."""
         head = bytes(memoryview(data)[:HEAD])
-        self.note(Moment(time.monotonic() if at is None else at, connection, sender, "data", len(data), head))
+        self.note(Moment(time.monotonic() if at is None else at, place, sender, "data", len(data), head))
 
-    def message(self, connection: int, sender: Sender, frames: Sequence[bytes], size: int | None = None) -> None:
+    def message(self, place: int, sender: Sender, frames: Sequence[bytes], size: int | None = None) -> None:
         """Note one message of several frames; ``size`` where the frames are not all of it."""
         kept = tuple(bytes(frame[:HEAD]) for frame in frames[:FRAMES])
         length = sum(map(len, frames)) if size is None else size
-        self.note(Moment(time.monotonic(), connection, sender, "data", length, b"".join(kept)[:HEAD], kept))
+        self.note(Moment(time.monotonic(), place, sender, "data", length, b"".join(kept)[:HEAD], kept))
 
-    def did(self, connection: int, sender: Sender, did: Did, note: str = "") -> None:
-        """Note anything else."""
-        self.note(Moment(time.monotonic(), connection, sender, did, note=note))
+    def did(self, place: int, sender: Sender, did: Did, note: str = "") -> None:
+        """Note anything else; place 0 is that of all connections."""
+        self.note(Moment(time.monotonic(), place, sender, did, note=note))
 
-    def ended(self, connection: int, ending: Ending, *, by_reset: bool = False) -> None:
+    def ended(self, place: int, ending: Ending, *, by_reset: bool = False) -> None:
         """Note how a connection ended, as the server that served it tells it."""
         theirs = ending.kind in _BY_THE_CLIENT
         did: Did = "reset" if by_reset or ending.kind == "peer reset" else "close"
         said = ending.detail if ending.kind in {"peer closed", "peer reset"} else str(ending)
-        self.did(connection, "client" if theirs else "server", did, said)
+        self.did(place, "client" if theirs else "server", did, said)
 
     def note(self, moment: Moment) -> None:
-        """Keep a moment."""
+        """Keep a moment, whose connection is given by its place."""
         with self._lock:
             self._count += 1
+            number = self._numbers.setdefault(moment.connection, len(self._numbers) + 1) if moment.connection else 0
+            moment = moment._replace(connection=number)
             if len(self._first) < FIRST:
                 self._first.append(moment)
             else:

@@ -37,6 +37,11 @@ def escape_lines(text: str) -> list[str]:
     return [escape(line) for line in lines]
 
 
+def visible(text: str) -> str:
+    """The same as one text of several lines, in which nothing can act; templates have it as a filter."""
+    return "\n".join(escape_lines(text))
+
+
 def _escape(character: str) -> str:
     if character in _SHORT:
         return _SHORT[character]

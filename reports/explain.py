@@ -8,6 +8,7 @@ from typing import Final
 
 from rich.text import Text
 
+from reports.conversation import Conversation
 from reports.diagnosis import Diagnosis, FieldDifference, ValueDifference
 from reports.escape import escape, escape_lines
 from reports.hexdump import caption, hexdump, hexdump_pair
@@ -15,6 +16,7 @@ from reports.layout import beside, columns, ends, fit, indent, labelled, paragra
 from reports.plain import JsonValue, clip
 from reports.record import CaseRecord
 from reports.verdict import OUTCOMES, Outcome, Verdict
+from reports.words import count
 
 MARGIN: Final = 6
 LABEL: Final = 28
@@ -176,10 +178,12 @@ def _caption(text: str, width: int) -> list[Text]:
 
 
 def _answers(record: CaseRecord, diagnosis: Diagnosis, width: int) -> list[Text]:
+    talk = diagnosis.conversation
     rows = [
         (f"the {record.judges} answered", diagnosis.client_answered, "red"),
         ("a conformant answer", diagnosis.conformant_answer, "green"),
         ("expected value from", diagnosis.provenance, ""),
+        ("the conversation", talk and _where_the_conversation_is(talk), ""),
     ]
     lines: list[Text] = []
     for label, text, style in rows:
@@ -210,8 +214,13 @@ def _stderr(_record: CaseRecord, diagnosis: Diagnosis, width: int) -> list[Text]
     return [*indent([Text("what it wrote itself", style="dim")], MARGIN), *indent(lines, MARGIN + 2)]
 
 
-def _more(count: int, what: str) -> list[Text]:
-    return [Text(f"and {count} more {what}", style="dim")] if count > 0 else []
+def _where_the_conversation_is(told: Conversation) -> str:
+    """It has lanes, for which a terminal has no room."""
+    return f"{count(len(told.events) + told.left_out, 'event')} seen by {told.seen_by}: see report.html"
+
+
+def _more(number: int, what: str) -> list[Text]:
+    return [Text(f"and {number} more {what}", style="dim")] if number > 0 else []
 
 
 _SECTIONS: Final[tuple[Callable[[CaseRecord, Diagnosis, int], list[Text]], ...]] = (

@@ -102,13 +102,29 @@ class FailureGroup:
 
 
 def failure_groups(cases: Iterable[CaseRecord]) -> list[FailureGroup]:
-    """Everything that neither passed nor was skipped, grouped; groups in the order of their first case."""
+    """Everything that neither passed nor was skipped, grouped, in the order in which it is to be repaired.
+
+    What kept the harness from judging comes first: until it is gone, nothing is known. Then crashes, hangs and what a MUST asks
+    for, then what only a SHOULD asks for, then lists of known failures that are out of date. Of equal gravity that with most
+    cases comes first; the order of cases, of which later ones build on earlier ones, decides the rest.
+    """
     groups: dict[tuple[str, Verdict, str, str, str | None], list[CaseRecord]] = {}
     for case in cases:
         if case.verdict is not Verdict.PASS and case.verdict not in SKIPPED:
             requirement = (case.diagnosis.requirement if case.diagnosis else None) or ""
             groups.setdefault((case.name, case.verdict, requirement, alike(case.why), case.reason), []).append(case)
-    return [FailureGroup(first, tuple(others)) for first, *others in groups.values()]
+    found = [FailureGroup(first, tuple(others)) for first, *others in groups.values()]
+    return sorted(found, key=lambda group: (_turn(group.first), -len(group.others)))
+
+
+def _turn(case: CaseRecord) -> int:
+    """When a failure is to be repaired: small numbers first."""
+    if OUTCOMES[case.verdict] is Outcome.ERROR:
+        return 0
+    if case.verdict is Verdict.UNEXPECTED_PASS:
+        return 3
+    level = case.diagnosis.level if case.diagnosis is not None else None
+    return 2 if case.verdict is Verdict.FAIL and level not in {None, "MUST"} else 1
 
 
 def alike(why: str) -> str:

@@ -106,6 +106,8 @@ class MpJournal:
         self._weight = 0
         self._connections: dict[bytes, int] = {}
         self._connection_count = 0
+        self._places: dict[int, int] = {}
+        """Of connections on the tape, by their number here."""
         self._count = 0
         self._dead = ""
 
@@ -116,16 +118,25 @@ class MpJournal:
                 self._connection_count += 1
                 self._connections[identity] = self._connection_count
                 if self.tape is not None:
-                    self.tape.did(self._connection_count, "client", "open", "its first message")
+                    self._place(self.tape, self._connection_count)
                 while len(self._connections) > KEPT_IDENTITIES:
                     del self._connections[next(iter(self._connections))]
             return self._connections[identity]
+
+    def _place(self, tape: Tape, connection: int) -> int:
+        """The place of a connection on the tape, which other servers may share."""
+        with self._changed:
+            if connection not in self._places:
+                self._places[connection] = tape.open("its first message")
+                while len(self._places) > KEPT_IDENTITIES:
+                    del self._places[next(iter(self._places))]
+            return self._places[connection]
 
     def begin(self, connection: int, identity: bytes, frames: Sequence[bytes], frame_count: int, size: int) -> RunningExchange:
         """Note a request."""
         kept = tuple(frame[:KEPT_BYTES] for frame in frames[:KEPT_FRAMES])
         if self.tape is not None:
-            self.tape.message(connection, "client", frames, size)
+            self.tape.message(self._place(self.tape, connection), "client", frames, size)
         with self._changed:
             self._count += 1
             running = RunningExchange(Exchange(self._count, connection, identity, kept, frame_count, size, time.monotonic()))
@@ -139,7 +150,8 @@ class MpJournal:
         if isinstance(reason := changes.get("dropped"), str):
             changes["dropped"] = reason[:KEPT_REASON]
             if self.tape is not None:
-                self.tape.did(running.seen.connection, "server", "silence", f"not answered: {reason[:KEPT_REASON]}")
+                place = self._place(self.tape, running.seen.connection)
+                self.tape.did(place, "server", "silence", f"not answered: {reason[:KEPT_REASON]}")
         with self._changed:
             running.changes.update(changes)
             self._changed.notify_all()
@@ -148,7 +160,7 @@ class MpJournal:
         """Note a message that left."""
         kept = tuple(frame[:KEPT_BYTES] for frame in frames[:KEPT_FRAMES])
         if self.tape is not None:
-            self.tape.message(running.seen.connection, "server", frames)
+            self.tape.message(self._place(self.tape, running.seen.connection), "server", frames)
         with self._changed:
             before = running.snapshot()
             if len(before.replies) < KEPT_REPLIES:

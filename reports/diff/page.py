@@ -12,8 +12,7 @@ from reports.diff.model import Comparison
 from reports.diff.view import diff_view, tone_class
 from reports.documents import templates
 from reports.escape import escape, escape_markdown
-from reports.run.page import visible
-from reports.run.pages import code_cell, code_span
+from reports.markdown_code import code_cell, code_span
 
 LARGEST: Final = 60_000
 """Characters of the Markdown: a comment on GitHub may have 65,536, and GitLab allows more."""
@@ -53,5 +52,5 @@ def marker(title: str = TITLE) -> str:
 def _templates(*, html: bool) -> Environment:
     made = templates("reports.diff", html=html)
     made.filters["told"] = lambda text: escape_markdown(text).replace("@", "@<!-- -->")  # which mentions nobody
-    made.filters.update(code=code_span, cell=code_cell, visible=visible, words=lambda kind: str(kind).replace("-", " "))
+    made.filters.update(code=code_span, cell=code_cell, words=lambda kind: str(kind).replace("-", " "))
     return made

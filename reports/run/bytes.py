@@ -48,7 +48,7 @@ def _dump(frame: FrameDump, *, expected: bool) -> Dump:
     starts = range(0, len(frame.data), ROW)
     shown = starts[:ROWS]
     marked = {place for offset, length in frame.marks for place in range(offset, min(offset + length, _end(frame)))}
-    rows = tuple(tuple(_joined(_row(frame, start, marked))) for start in shown)
+    rows = tuple(tuple(joined(_row(frame, start, marked))) for start in shown)
     whole = len(marked) > MOST * len(frame.data)
     return Dump(clip(caption(frame), TITLE), expected, rows, whole, max(0, len(frame.data) - ROWS * ROW))
 
@@ -67,7 +67,7 @@ def _row(frame: FrameDump, start: int, marked: set[int]) -> Iterator[Piece]:
         yield Piece(chr(byte) if 0x20 <= byte < 0x7F else ".", "mark" if place in marked else "")
 
 
-def _joined(pieces: Iterator[Piece]) -> Iterator[Piece]:
+def joined(pieces: Iterator[Piece]) -> Iterator[Piece]:
     """Neighbours of one kind as one piece."""
     text, kind = "", ""
     for piece in pieces:

@@ -18,7 +18,7 @@ from markupsafe import Markup
 from markupsafe import escape as escape_html
 
 from reports.documents import templates
-from reports.escape import escape_lines
+from reports.escape import visible
 from reports.plain import clip
 from reports.record import CaseRecord
 from reports.requirement_text import RequirementText, quoted
@@ -213,11 +213,6 @@ def _digest(script: str) -> str:
     return base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
 
 
-def visible(text: str) -> str:
-    """Lines of text in which nothing can act."""
-    return "\n".join(escape_lines(text))
-
-
 def prose(text: str) -> Markup:
     """Words of a specification, in which grave accents stand around code."""
     return Markup(_CODE.sub(r"<code>\1</code>", str(escape_html(visible(text)))))  # noqa: S704  # escaped before
@@ -226,5 +221,5 @@ def prose(text: str) -> Markup:
 @functools.cache
 def _templates() -> Environment:
     made = templates("reports.run", html=True)
-    made.filters.update(visible=visible, prose=prose)
+    made.filters["prose"] = prose
     return made

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import functools
-import re
 from typing import Final
 
 from jinja2 import Environment
 
 from reports.documents import templates
-from reports.escape import escape
+from reports.markdown_code import code_block, code_cell, code_span
 from reports.results import Results
-from reports.run.page import html, visible
+from reports.run.page import html
 from reports.run.view import Failure, run_view
 
 LARGEST: Final = 500_000
@@ -27,28 +26,6 @@ def markdown(results: Results) -> str:
         if len(text.encode()) <= LARGEST:
             return text
     return _cut(text)
-
-
-def code_span(text: str) -> str:
-    """The text as code within a line, in which Markdown finds no markup, links or names of users."""
-    shown = escape(text)
-    if not shown.strip():
-        return ""
-    fence = "`" * (1 + max((len(run) for run in re.findall("`+", shown)), default=0))
-    pad = " " if shown.startswith(("`", " ")) or shown.endswith(("`", " ")) else ""
-    return f"{fence}{pad}{shown}{pad}{fence}"
-
-
-def code_cell(text: str) -> str:
-    """The same within a table, whose cells end at a bar also in code."""
-    return code_span(text).replace("|", "\\|")
-
-
-def code_block(text: str) -> str:
-    """The text as a block of code."""
-    shown = visible(text)
-    fence = "`" * max(3, 1 + max((len(run) for run in re.findall("`+", shown)), default=0))
-    return f"{fence}text\n{shown}\n{fence}"
 
 
 def _cut(text: str) -> str:
@@ -79,7 +56,7 @@ def _told(failure: Failure) -> str:
 @functools.cache
 def _templates() -> Environment:
     made = templates("reports.run", html=False)
-    made.filters.update(code=code_span, cell=code_cell, block=code_block, told=_told, visible=visible)
+    made.filters.update(code=code_span, cell=code_cell, block=code_block, told=_told)
     return made
 
 

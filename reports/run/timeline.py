@@ -46,12 +46,10 @@ class Timeline:
 def timeline(conversation: Conversation) -> Timeline:
     """A conversation as lines."""
     several = conversation.connections > 1
-    lines: list[Line] = []
-    for index, event in enumerate(conversation.events):
-        if conversation.left_out and index == conversation.gap:
-            words = f"{count(conversation.left_out, 'event')} left out"
-            lines.append(Line("nobody", "", "", words, "", "", sends=False))
-        lines.append(_line(event, several=several))
+    lines = [_line(event, several=several) for event in conversation.events]
+    if conversation.left_out:
+        words = f"{count(conversation.left_out, 'event')} left out"
+        lines.insert(conversation.gap, Line("nobody", "", "", words, "", "", sends=False))
     if len(lines) <= BEGIN + END + 4:
         return Timeline(conversation.seen_by, tuple(lines), (), ())
     return Timeline(conversation.seen_by, tuple(lines[:BEGIN]), tuple(lines[BEGIN:-END]), tuple(lines[-END:]))

@@ -13,6 +13,7 @@ from reports.plain import JsonValue, clip
 from reports.record import CaseRecord
 from reports.run.bytes import Dump, dumps
 from reports.run.links import view_link
+from reports.run.strip import Box, strip
 from reports.run.timeline import Timeline, timeline, why_none
 from reports.run.tones import TONES
 from reports.verdict import Verdict
@@ -77,6 +78,7 @@ class Told:
     more_values: int
     answers: tuple[tuple[str, str, str], ...]
     """What was answered and what should have been: label, text and tone."""
+    strip: tuple[Box, ...]
     dumps: tuple[Dump, ...]
     timeline: Timeline | None
     no_timeline: str
@@ -117,6 +119,7 @@ def told(case: CaseRecord, *, full: bool = True) -> Told:
         values=tuple(_values(diagnosis)),
         more_values=max(0, len(diagnosis.values) - ROWS),
         answers=tuple(_answers(case, diagnosis)),
+        strip=strip(diagnosis, case.release),
         dumps=dumps(diagnosis.frames),
         timeline=timeline(talk) if talk is not None else None,
         no_timeline="" if talk is not None or case.verdict is Verdict.UNEXPECTED_PASS else why_none(case),

@@ -43,9 +43,10 @@ class Watched:
     complaints: list[str] = field(default_factory=list)
     requests: list[str] = field(default_factory=list)
 
-    def violations(self):
-        """What axe finds, as 'rule: selector' lines; empty for a page that everybody can use."""
-        found = Axe().run(self.page, options={"runOnly": RULES}).response["violations"]
+    def violations(self, within=None):
+        """What axe finds in the page or a part of it, as 'rule: selector' lines; empty where everybody can use it."""
+        options = {"runOnly": RULES, "resultTypes": ["violations"]}  # what passes need not be told
+        found = Axe().run(self.page, within, options).response["violations"]
         return [f"{one['id']}: {node['target']}" for one in found for node in one["nodes"]]
 
     def overflow(self):

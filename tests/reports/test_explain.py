@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from rich.cells import cell_len
 
+from reports.conversation import Conversation, ConversationEvent
 from reports.diagnosis import Diagnosis, FieldDifference, FrameDump, ValueDifference
 from reports.difference import frame_difference
 from reports.escape import escape
@@ -169,3 +170,11 @@ def test_requirements_of_the_case_stand_in_for_one_of_the_diagnosis(make_case: A
 
 def test_labels_are_words() -> None:
     assert label_of(Verdict.MOCK_DRIFT) == "MOCK DRIFT"
+
+
+def test_an_explanation_says_where_the_conversation_is(make_case):
+    event = ConversationEvent(0.0, 1, "client", "open")
+    told = Diagnosis("wrong", conversation=Conversation("the mock", (event, event), left_out=3))
+    lines = explain_text(make_case(verdict=Verdict.FAIL, diagnosis=told)).split("\n")
+    assert lines[-1] == "      the conversation      5 events seen by the mock: see report.html"
+    assert "conversation" not in explain_text(make_case(verdict=Verdict.FAIL, diagnosis=Diagnosis("wrong")))

@@ -2,6 +2,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from reports.diagnosis import Diagnosis
+from reports.record import CaseRecord
 from reports.tally import failure_groups, matrix, skip_groups
 from reports.verdict import Outcome, Verdict
 
@@ -36,6 +38,26 @@ def test_failures_of_one_case_for_one_reason_make_one_group(make_case: Any) -> N
     hang = make_case(verdict=Verdict.HANG, variant="v8", summary="wrong")
     groups = failure_groups([make_case(), *same, other, hang])
     assert [(group.first, len(group.others)) for group in groups] == [(same[0], 4), (other, 0), (hang, 0)]
+
+
+def test_failures_stand_in_the_order_in_which_they_are_to_be_repaired(make_case: Any) -> None:
+    def failed(name: str, verdict: Verdict, level: Any = None, number: int = 1) -> list[CaseRecord]:
+        told = Diagnosis("wrong", requirement="LM-GET-004", level=level)
+        return [make_case(f"lm.get.{name}", verdict, variant=f"v{index}", diagnosis=told) for index in range(number)]
+
+    cases = [
+        *failed("listed", Verdict.UNEXPECTED_PASS, number=9),
+        *failed("should", Verdict.FAIL, "SHOULD", 8),
+        *failed("early", Verdict.FAIL, "MUST"),
+        *failed("most", Verdict.FAIL, "MUST", 7),
+        *failed("crashes", Verdict.CRASH, "SHOULD", 6),
+        *failed("hangs", Verdict.HANG, "MAY", 5),
+        *failed("unknown", Verdict.FAIL, None, 4),
+        *failed("late", Verdict.FAIL, "MUST"),
+        *failed("drift", Verdict.MOCK_DRIFT, "MUST"),
+    ]
+    names = [group.first.case for group in failure_groups(cases)]
+    assert names == ["drift", "most", "crashes", "hangs", "unknown", "early", "late", "should", "listed"]
 
 
 def test_numbers_tell_failures_apart_unless_the_client_said_them(make_case: Any) -> None:

@@ -7,6 +7,7 @@ import pytest
 from harness.tape.tapes import Seen, Tapes
 from harness.tape.told import conversation
 from mockserver.endings import Ending
+from mockserver.mp.journal import MpJournal
 from mockserver.tape import FIRST, LAST, Moment, Tape
 from reports.conversation import BYTES, EVENTS
 from wire.release import Release
@@ -87,6 +88,29 @@ def test_our_own_connections_do_not_stand_for_a_client():
     tapes = Tapes()
     tapes.ours.open()
     assert tapes.seen(ours=False) is None
+
+
+def test_servers_that_share_a_tape_share_no_connection():
+    tape = Tape()
+    journals = [MpJournal(), MpJournal()]
+    for journal in journals:
+        journal.tape = tape
+    for journal in (*journals, *journals):
+        connection = journal.connection_of(b"peer")
+        journal.sent(journal.begin(connection, b"peer", [b"\x07", b"\x13"], 2, 2), [b"\x07"], last=True)
+    met = [(one.connection, one.did) for one in tape.moments()[0]]
+    first, second = [(1, "data")] * 2, [(2, "data")] * 2
+    assert met == [(1, "open"), *first, (2, "open"), *second, *first, *second]
+
+
+def test_a_connection_that_was_there_before_is_no_other_one():
+    tape = Tape()
+    before = tape.open()
+    tape.clear()
+    new = tape.open()
+    tape.data(before, "client", b"x")
+    tape.data(new, "client", b"x")
+    assert [one.connection for one in tape.moments()[0]] == [1, 2, 1]
 
 
 def test_messages_of_the_multiprocess_server_are_named():

@@ -48,7 +48,10 @@ def _diagnosis(place: int, identity: str) -> Diagnosis:
         why_it_matters="a header arrives split now and then, and then wrong bytes are read",
         exchange="exchange 2 (EXIST), connection 1",
         delivery="sent in 2 segments: 10 + 26 bytes",
-        fields=tuple(FieldDifference(4 * number, 4, f"dtype{number}", "2 (float16)", "1 (float16)") for number in range(3)),
+        fields=tuple(
+            FieldDifference(offset, 4, name, "2 (float16)", "1 (float16)")
+            for offset, name in ((4, "length"), (8, "format"), (12, "dtype"))
+        ),
         frames=(
             FrameDump("expected", bytes(36), marks=((4, 1), (8, 1))),
             FrameDump("got", b"\x01" * 36, cuts=(10,), marks=((4, 1), (8, 1))),

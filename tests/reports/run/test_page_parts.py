@@ -67,6 +67,12 @@ def test_events_that_are_left_out_are_counted_where_they_would_be() -> None:
     ]
 
 
+@pytest.mark.parametrize("gap", [3, 9])
+def test_events_that_are_left_out_are_told_also_behind_the_last(gap: int) -> None:
+    assert timeline(talk(3, left_out=7, gap=gap)).begin[-1].what == "7 events left out"
+    assert [line.what for line in timeline(talk(0, left_out=7, gap=gap)).begin] == ["7 events left out"]
+
+
 @pytest.mark.parametrize(
     ("more", "said"),
     [

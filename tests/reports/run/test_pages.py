@@ -18,7 +18,7 @@ from reports.expectation import Listed, ListFile, Standing
 from reports.parts import Merged, Part, Selection, Shard
 from reports.record import CaseRecord, RunFooter, RunHeader
 from reports.results import Results
-from reports.run.pages import LARGEST, code_block, code_cell, code_span, html, markdown
+from reports.run.pages import LARGEST, html, markdown
 from reports.verdict import Verdict, count_verdicts, exit_code
 
 ENTRY = Listed(3, "fail", Standing.AS_LISTED, Verdict.FAIL, "it only connects", "2999-01-01")
@@ -289,22 +289,3 @@ def test_failures_beyond_those_explained_are_named_and_counted(run: Any, make_ca
     assert text.count("#### FAIL") == 20
     assert "- FAIL `lm.get.c20[0.5.6-mock]`: `reason 20`" in text
     assert "- and 30 more" in text
-
-
-@pytest.mark.parametrize("text", ["a", "`", "``", "a`b``c", "`a`", " a ", "|", "a\nb", "\\"])
-def test_code_spans_hold_what_they_are_given(text: str) -> None:
-    found = re.fullmatch(r"(`+)(.+?)(?<!`)\1", code_span(text))
-    assert found
-    inside = found[2]
-    if inside.startswith(" ") and inside.endswith(" ") and inside.strip():  # CommonMark takes one space away on either side
-        inside = inside[1:-1]
-    assert inside == text.replace("\n", "\\n")
-    assert "|" not in code_cell(text).replace("\\|", "")
-
-
-def test_nothing_is_no_code() -> None:
-    assert code_span(" ") == ""
-
-
-def test_a_block_is_closed_by_no_line_of_its_own() -> None:
-    assert code_block("a\n````\nb").split("\n") == ["`````text", "a", "````", "b", "`````"]
