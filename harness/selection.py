@@ -23,6 +23,7 @@ def select(matrix: Matrix, cases: Sequence[pytest.Item]) -> None:
         deadline=matrix.budget.call,
         client_start=matrix.budget.start,
         runtime=matrix.live.runtime,
+        require="must" if matrix.lenient else "should",
     )
 
 

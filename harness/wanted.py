@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Final
 
 from harness.requirements import requirement_texts
 from harness.usage import UsageError
@@ -12,6 +14,9 @@ from reports.formats.context import Context, Place
 from reports.formats.table import FORMATS, Format
 from reports.outputs import RESULTS, Wanted
 from wire.numerals import NoNumber, read_integer, shown
+
+_ADDRESS: Final = re.compile(r"https?://[A-Za-z0-9\[][!#-&(-;=?-~]*", re.ASCII)
+"""A host and what may follow: printable, and without blanks, quotes and angle brackets."""
 
 
 def read_wanted(words: Sequence[str], summary: Path | None, folder: Path) -> list[Wanted]:
@@ -86,7 +91,7 @@ def read_address(text: str | None) -> str | None:
     """
     if text is None:
         return None
-    if not text.startswith(("https://", "http://")) or not text.isascii() or not text.isprintable() or set(text) & set(" <>\"'"):
+    if _ADDRESS.fullmatch(text) is None:
         raise UsageError(f"--spec-url {shown(text)}: write an address, such as https://example.org/docs/spec")
     return text.rstrip("/")
 

@@ -30,6 +30,8 @@ class Selection:
     """Seconds that the client may take to start."""
     runtime: str
     """Where live servers run."""
+    require: str | None = None
+    """The lowest level whose failures count, ``must`` or ``should``; ``None`` in files of a harness that did not note it."""
 
     def to_json(self) -> JsonObject:
         """The ``selection`` member of the header line."""
@@ -38,7 +40,8 @@ class Selection:
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Self:
         """The inverse of :meth:`to_json`."""
-        return cls(**{name: data[name] for name in cls.__dataclass_fields__})
+        known: dict[str, Any] = {name: data.get(name) for name in cls.__dataclass_fields__}
+        return cls(**known)
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Self
+from typing import Any, Final, Self
 
 from reports.record import SCHEMA_VERSION, CaseRecord, RunFooter, RunHeader
 from reports.schema import fault_in
@@ -237,7 +237,7 @@ class _Reading:
 
     def _decode(self, number: int, line: bytes) -> Any:
         try:
-            return json.loads(line, parse_constant=_refuse)
+            return _DECODER.decode(line.decode(json.detect_encoding(line), "surrogatepass"))
         except ValueError as error:
             start = ascii(line[:60].decode(errors="replace"))
             raise self._error(
@@ -260,6 +260,10 @@ class _Reading:
 
 def _refuse(constant: str) -> None:
     raise ValueError(f"{constant} is no JSON")
+
+
+_DECODER: Final = json.JSONDecoder(parse_constant=_refuse)
+"""One for all lines: ``json.loads`` would make one for each."""
 
 
 def count_of_cases(count: int) -> str:

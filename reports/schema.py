@@ -55,7 +55,8 @@ def _worded(error: ValidationError | None) -> str | None:
     if error is None:
         return None
     place = error.json_path.removeprefix("$").removeprefix(".")
-    message = error.message if len(error.message) <= 200 else f"{error.message[:200]}..."
+    said = error.message  # what it is about stands at its beginning, what is wrong with it at its end
+    message = said if len(said) <= 200 else f"{said[:100]} ... {said[-100:]}"
     return f"member {place}: {message}" if place else message
 
 

@@ -66,7 +66,7 @@ def compare(old: Run, new: Run, releases: Releases | None = None) -> Comparison:
         changes=tuple(changes),
         same={state: same[state] for state in State if same[state]},
         notes=tuple(notes(old, new, releases)),
-        faults=tuple(faults(old, new, changes)),
+        faults=tuple(faults(old, new, changes, sum(same.values()))),
         releases=releases,
     )
 
@@ -124,6 +124,12 @@ def _require_releases(old: Run, new: Run, chosen: Releases | None) -> None:
                     f"{run.name} has no lmcache {release}; its releases are {', '.join(run.results.header.releases)}"
                 )
         return
+    one, other = old.results.header.shard, new.results.header.shard
+    if one is not None and other is not None and one.count == other.count and one.index != other.index:
+        raise ComparisonError(
+            f"{old.name} is shard {one}, {new.name} is shard {other}: no case is in both; compare the same shard of two runs, "
+            "or put the shards of each run together with 'lmconform merge' and compare those"
+        )
     first, second = old.results.header.releases, new.results.header.releases
     if first and second and not set(first) & set(second):
         raise ComparisonError(

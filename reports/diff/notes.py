@@ -9,7 +9,7 @@ from reports.diff.kinds import Kind
 from reports.diff.model import Change, Releases, Run
 from reports.plain import clip
 from reports.record import RunHeader
-from reports.words import count, listing, span
+from reports.words import count, listing, span, verb
 
 TEXT: Final = 200
 """Characters of one text from a header."""
@@ -60,13 +60,19 @@ def notes(old: Run, new: Run, releases: Releases | None) -> Iterator[str]:
         yield "Another list of known failures: what became known or unexpected may be a change of the list."
 
 
-def faults(old: Run, new: Run, changes: Sequence[Change]) -> Iterator[str]:
+def faults(old: Run, new: Run, changes: Sequence[Change], unchanged: int) -> Iterator[str]:
     """Why nothing can be concluded from the comparison as a whole."""
     for name, run in (("OLD", old), ("NEW", new)):
         if run.results.incomplete is not None:
             yield f"{name} is incomplete: {run.results.incomplete}"
         elif not run.results.cases and run.results.header.shard is None:
             yield f"{name} has no case"
+    if old.results.cases and new.results.cases and not unchanged and not any(one.old and one.new for one in changes):
+        yield "OLD and NEW have no case in common"
+    first = sum(change.kind is Kind.NEW_FAILURES for change in changes)
+    part = old.results.header.shard
+    if first and part is not None and not _same_part(old.results.header, new.results.header):
+        yield f"OLD is shard {part} alone: whether {count(first, 'failure')} of NEW {verb(first, 'is', 'are')} new is not known"
     undecided = sum(change.kind is Kind.UNDECIDED for change in changes)
     if undecided:
         yield f"NEW has {count(undecided, 'case')} in which harness, mock or environment failed"
@@ -80,6 +86,17 @@ def _part(header: RunHeader) -> str:
     return "whole run"
 
 
+def _same_part(one: RunHeader, other: RunHeader) -> bool:
+    """Whether two shards were dealt the same cases."""
+    if one.selection is None or other.selection is None:
+        return False
+    return one.shard == other.shard and one.selection.ids == other.selection.ids
+
+
+def _named_part(header: RunHeader) -> str:
+    return _part(header) if header.shard is not None else "the whole run"
+
+
 def _only_in_one(what: str, old: Sequence[str], new: Sequence[str]) -> Iterator[str]:
     for name, mine, others in (("OLD", old, new), ("NEW", new, old)):
         left = [one for one in mine if one not in others]
@@ -88,8 +105,10 @@ def _only_in_one(what: str, old: Sequence[str], new: Sequence[str]) -> Iterator[
 
 
 def _settings(one: RunHeader, other: RunHeader) -> Iterator[str]:
-    if one.shard != other.shard:
-        yield f"OLD is {_part(one)}, NEW is {_part(other)}."
+    if one.shard is not None and one.shard == other.shard:
+        yield f"OLD and NEW are shard {one.shard} alone: nothing is said of the cases of other shards."
+    elif one.shard != other.shard:
+        yield f"OLD is {_named_part(one)}, NEW is {_named_part(other)}."
     before, after = one.selection, other.selection
     if before is None or after is None:
         return
@@ -99,3 +118,5 @@ def _settings(one: RunHeader, other: RunHeader) -> Iterator[str]:
         yield f"Other deadlines ({before.deadline:g} s, {after.deadline:g} s): a hang in one may be slow in the other."
     if before.runtime != after.runtime:
         yield f"Live servers ran elsewhere ({before.runtime}, {after.runtime})."
+    if before.require and after.require and before.require != after.require:
+        yield f"Failures of a SHOULD count in one and not in the other (--require {before.require}, {after.require})."

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import re
 from typing import Final
 
@@ -27,7 +28,13 @@ def reason_of(case: CaseRecord, release: str | None = None) -> tuple[str, str, s
     said = case.diagnosis.summary if case.diagnosis is not None else case.reason or ""
     if release:
         said = said.replace(release, "RELEASE")
+    return ended.value, requirement, _essence(said)
+
+
+@functools.lru_cache(maxsize=4096)
+def _essence(said: str) -> str:
+    """The message without what is incidental; most cases of a run say the same few."""
     said = alike(said)
     for pattern, word in _INCIDENTAL:
         said = pattern.sub(word, said)
-    return ended.value, requirement, said
+    return said

@@ -72,7 +72,7 @@ def _shown(shown: Shown, width: int) -> list[Text]:
         ("before", _state(shown.before, shown.before_said), ""),
         ("now", _state(shown.after, shown.after_said), ""),
         ("note", escape(shown.note), "yellow"),
-        ("the same", f"in {shown.more} more: {escape(shown.others)}" if shown.more else "", ""),
+        ("alike", f"in {shown.more} more: {escape(shown.others)}" if shown.more else "", ""),
     ]
     for label, text, style in rows:
         if text:

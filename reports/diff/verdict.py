@@ -45,7 +45,7 @@ def headline_of(found: Comparison) -> Headline:
     counts = found.counts
     told = [counted(kind, number) for kind, number in counts.items() if number]
     tally = f"{', '.join(told)}; " if told else ""
-    because = f"{tally}{count(found.unchanged, 'case')} as before."
+    because = f"{tally}{count(found.unchanged, 'case')} as before{_part(found)}."
     if found.faults:
         return Headline("UNDECIDED", f"{'; '.join(found.faults)}. So far: {because}", Tone.UNDECIDED)
     if any(counts[kind] for kind in WORSE):
@@ -55,3 +55,12 @@ def headline_of(found: Comparison) -> Headline:
     if {kind for kind in Kind if counts[kind]} <= {Kind.FIXED, Kind.SUPPORTED}:
         return Headline("BETTER", because, Tone.GOOD)
     return Headline("NOT WORSE", because, Tone.GOOD)
+
+
+def _part(found: Comparison) -> str:
+    one, other = (run.results.header.shard for run in (found.old, found.new))
+    if one is None and other is None:
+        return ""
+    if one == other:
+        return f", in shard {one} alone"
+    return f"; {' and '.join(f'{name} is shard {shard} alone' for name, shard in (('OLD', one), ('NEW', other)) if shard)}"

@@ -20,6 +20,8 @@ from reports.verdict import OUTCOMES, Outcome
 
 TEXT: Final = 400
 """Characters of one text shown at most; the results files have the rest."""
+SHORT: Final = 160
+"""The same where the whole text stands below."""
 LONG: Final = 2000
 """The same for a command, which has to be copied whole."""
 OTHERS: Final = 6
@@ -78,6 +80,8 @@ class Shown:
     after: str
     after_said: str
     after_tone: str
+    said: str
+    """Why it is not as it was, in short: what NEW says of it, or else OLD, or else the note."""
     note: str
     others: str
     more: int
@@ -173,6 +177,7 @@ def _shown(group: ChangeGroup, *, details: bool) -> Shown:
         after=label_of(new.verdict) if new is not None else "",
         after_said=_said(new),
         after_tone=_tone(new),
+        said=clip(_said(new) or change.note or _said(old), SHORT),
         note=clip(change.note, TEXT),
         others=_others(group),
         more=len(group.others),
@@ -197,13 +202,18 @@ def _requirement(change: Change) -> str:
 
 
 def _others(group: ChangeGroup) -> str:
-    name = group.first.case.name
-    names = [
-        clip(one.case.id.removeprefix(name).strip("[]") if one.case.name == name else one.case.id, 150)
-        for one in group.others[:OTHERS]
-    ]
+    names = [clip(_other(one.case, group.first.case), 150) for one in group.others[:OTHERS]]
     more = f" and {len(group.others) - OTHERS} more" if len(group.others) > OTHERS else ""
     return f"{', '.join(names)}{more}" if names else ""
+
+
+def _other(case: CaseRecord, first: CaseRecord) -> str:
+    """The id of a case, without what the first one that stands above it says already."""
+    if case.name != first.name:
+        return case.id
+    if case.variant and case.column == first.column:
+        return case.variant
+    return case.id.removeprefix(case.name).strip("[]")
 
 
 def _topics(changes: Sequence[Change], kinds: Sequence[Kind]) -> list[Place]:

@@ -1,6 +1,5 @@
 """The action for GitHub: its scripts are executed as a runner does, for clients that pass and fail, and for hostile inputs."""
 
-import dataclasses
 import json
 import re
 import sys
@@ -23,6 +22,7 @@ FAILING = {
     "client": "mutant:frame-big-endian",
     "arguments": "--only=lm.request.encode[*.sent.get]\n--only=keys.tokens.*\n--jobs=1",
 }
+RESULTS = "lmconform-results"
 SUBJECTS = ("client", "server", "plugin", "connector")
 HOSTILE = "x\"; touch owned; $(touch owned) `touch owned` ' ; touch owned #\ntouch owned\nverdict=passed\n${{ github.token }}"
 
@@ -115,69 +115,113 @@ def test_other_formats_are_written_where_they_are_wanted(action):
 
 
 @pytest.fixture
-def judged(tmp_path):
-    """The action on a runner whose ``lmconform run`` leaves results that are there already: of one case, which failed."""
-    runner = Action(ROOT / "action.yml", tmp_path)
-    prepared = tmp_path / "prepared"
-    client = ClientInfo("stdio:./mine", "mine", "1", "Rust")
-    header = RunHeader("1", "2026-01-02T03:04:05Z", client, ("0.5.6",), ("mock",), (), 0, "CPython", "Linux", "corpus")
-    case = CaseRecord("lm.get.a[0.5.6-mock]", "lm.get", "a", "0.5.6", "mock", Verdict.FAIL, 0.1, "A client waits.")
-    for folder, verdict in (
-        (prepared, Verdict.FAIL),
-        (runner.workspace / "good", Verdict.PASS),
-        (runner.workspace / "bad", Verdict.FAIL),
-    ):
-        with ResultsWriter(folder / "results.jsonl", header) as writer:
-            writer.add(dataclasses.replace(case, verdict=verdict))
-    (prepared / "report.html").touch()
+def recorded(tmp_path):
+    """The action on a runner whose ``lmconform`` notes its words, leaves the files that it is asked for, and ends as told.
+
+    ``ENDS_run=1`` is how ``lmconform run`` ends; without it a command ends with 0.
+    """
+    runner = Recorded(ROOT / "action.yml", tmp_path)
     program = tmp_path / "temp" / "lmconform-venv" / "bin" / "lmconform"
     program.parent.mkdir(parents=True)
     program.write_text(
-        f'#!/bin/sh\n[ "$1" = run ] || PYTHONPATH={ROOT} exec {sys.executable} -m harness.cli.main "$@"\n'
-        "for word; do case $word in --out=*) out=${word#--out=};; --summary=*) summary=${word#--summary=};; esac; done\n"
-        f'mkdir -p "$out"; cp {prepared}/* "$out"; echo "## NOT CONFORMANT" > "$summary"; exit 1\n'
+        f"#!/bin/sh\nprintf '%s\\0' \"$@\" END >> '{runner.notes}'\n"
+        "for word; do case $word in --) break;; --out=*) out=${word#--out=};; --summary=*) summary=${word#--summary=};; esac\n"
+        "done\n"
+        'case $1 in report | diff) echo "told by $1" > "$out";;\n'
+        '*) mkdir -p "$out"; : > "$out/report.html"; echo "## THE RUN" > "$summary";; esac\n'
+        'eval "exit \\${ENDS_$1:-0}"\n'
     )
     program.chmod(0o755)
+    (runner.workspace / "earlier").mkdir()
     return runner
 
 
-def test_what_a_baseline_has_as_well_fails_only_where_nothing_else_was_asked_for(judged):
-    same = judged.run(JUDGE, {**QUICK, "baseline": "bad", "fail-on": "broken,new-failures"})
-    assert (same.code, same.outputs["verdict"], same.outputs["diff-exit-code"]) == (0, "passed", "0"), same.err
-    assert (judged.workspace / same.outputs["diff"]).read_text().startswith("<!-- lmconform diff: Conformance -->")
-    assert (judged.workspace / "lmconform-results" / "diff.html").is_file()
-    assert same.summary.index("NO DIFFERENCE") < same.summary.index("NOT CONFORMANT")
-    told = judged.run(JUDGE, {**QUICK, "baseline": "bad"})
-    assert (told.code, told.outputs["diff-exit-code"]) == (1, "0")
+class Recorded(Action):
+    """An action whose ``lmconform`` notes its words."""
+
+    @property
+    def notes(self):
+        return self.home / "words"
+
+    def words(self):
+        """The words of each call, in order."""
+        calls = self.notes.read_text().split("END\0")[:-1] if self.notes.exists() else []
+        return [call.split("\0")[:-1] for call in calls]
 
 
-def test_a_run_that_is_worse_than_its_baseline_fails(judged):
-    ended = judged.run(JUDGE, {**QUICK, "baseline": "good/results.jsonl", "fail-on": "broken"})
-    assert (ended.code, ended.outputs["verdict"], ended.outputs["diff-exit-code"]) == (1, "failed", "1")
-    assert "WORSE" in ended.summary
+def test_a_run_is_compared_with_its_baseline_and_the_difference_stands_before_the_run(recorded):
+    ended = recorded.run(JUDGE, {**QUICK, "baseline": "earlier", "fail-on": "broken,short"})
+    assert [words for words in recorded.words() if words[0] == "diff"] == [
+        ["diff", f"--format={form}", f"--out=lmconform-results/diff.{suffix}", "--fail-on=broken,short", "--", "earlier", RESULTS]
+        for form, suffix in (("html", "html"), ("markdown", "md"))
+    ]
+    assert ended.outputs["diff"] == "lmconform-results/diff.md"
+    assert ended.summary == "told by diff\n\n## THE RUN\n"
 
 
-def test_without_a_baseline_the_verdict_is_that_of_the_run(judged):
-    ended = judged.run(JUDGE, {**QUICK, "baseline": "nowhere", "fail-on": "broken"})
-    assert (ended.code, "diff" in ended.outputs) == (1, False)
+VERDICTS = {0: "passed", 1: "failed", 2: "not-judged", 3: "undecided"}
+
+
+@pytest.mark.parametrize(
+    ("run", "diff", "fail_on", "code"),
+    [
+        (1, 0, "broken", 0), (0, 1, "broken", 1), (1, 1, "broken", 1), (0, 3, "broken", 3), (1, 2, "broken", 2),
+        (2, 0, "broken", 2), (3, 0, "broken", 3), (3, 1, "broken", 3), (137, 0, "broken", 137),
+        (1, 0, "", 1), (0, 1, "", 0), (0, 3, "", 0), (0, 2, "", 2),
+    ],
+)  # fmt: skip
+def test_with_fail_on_the_comparison_decides_what_the_run_could_judge(recorded, run, diff, fail_on, code):
+    inputs = {**QUICK, "baseline": "earlier", "fail-on": fail_on}
+    ended = recorded.run(JUDGE, inputs, ENDS_run=str(run), ENDS_diff=str(diff))
+    assert (ended.code, ended.outputs["verdict"]) == (code, VERDICTS.get(code, "undecided"))
+    assert (ended.outputs["exit-code"], ended.outputs["diff-exit-code"]) == (str(code), str(diff))
+
+
+def test_a_report_that_cannot_be_written_does_not_pass(recorded):
+    inputs = {**QUICK, "baseline": "earlier", "fail-on": "broken", "reports": "sarif"}
+    assert recorded.run(JUDGE, inputs).code == 0
+    assert recorded.run(JUDGE, inputs, ENDS_report="2").code == 2
+
+
+def test_without_a_baseline_the_verdict_is_that_of_the_run(recorded):
+    ended = recorded.run(JUDGE, {**QUICK, "baseline": "nowhere", "fail-on": "broken"}, ENDS_run="1")
+    assert (ended.code, "diff" in ended.outputs, len(recorded.words())) == (1, False, 1)
     assert "there is no baseline at nowhere: nothing is compared" in ended.err
-    ended = judged.run(JUDGE, {**QUICK, "fail-on": "broken"})
-    assert (ended.code, ended.outputs["verdict"]) == (2, "not-judged")
-    assert "give the input baseline" in ended.err
 
 
-def test_a_baseline_that_cannot_be_read_does_not_pass(judged):
-    (judged.workspace / "broken.jsonl").write_text("nonsense\n")
-    ended = judged.run(JUDGE, {**QUICK, "baseline": "broken.jsonl"})
-    assert (ended.code, ended.outputs["verdict"]) == (2, "not-judged")
-    assert "broken.jsonl, line 1: not JSON" in ended.err
+@pytest.mark.parametrize(
+    "baseline", ["", "lmconform-results", "./lmconform-results/results.jsonl", "lmconform-results/../lmconform-results"]
+)
+def test_what_cannot_be_a_baseline_is_refused_before_anything_is_judged(recorded, baseline):
+    kept = recorded.workspace / RESULTS / "results.jsonl"
+    kept.parent.mkdir()
+    kept.write_text("of an earlier run")
+    ended = recorded.run(JUDGE, {**QUICK, "baseline": baseline, "fail-on": "broken"})
+    assert (ended.code, ended.outputs["verdict"], recorded.words()) == (2, "not-judged", [])
+    assert "the input baseline" in ended.err
 
 
 @pytest.mark.parametrize("name", ["baseline", "fail-on", "sarif-location"])
-def test_a_hostile_input_of_a_comparison_or_a_report_is_never_executed(judged, name):
-    ended = judged.run(JUDGE, {**QUICK, "baseline": "bad", "reports": "sarif", name: HOSTILE})
-    assert ended.outputs["verdict"] in {"not-judged", "failed"}
-    assert not list(judged.home.rglob("owned"))
+def test_a_hostile_input_of_a_comparison_or_a_report_is_never_executed(recorded, name):
+    (recorded.workspace / HOSTILE).mkdir()
+    recorded.run(JUDGE, {**QUICK, "baseline": "earlier", "reports": "sarif", name: HOSTILE})
+    assert any(HOSTILE in {word, word.partition("=")[2]} for words in recorded.words() for word in words)
+    assert not list(recorded.home.rglob("owned"))
+
+
+def test_the_real_comparison_is_what_decides(action):
+    """The one test here in which ``lmconform diff`` itself is asked: of a run that passes, and one that it is worse than."""
+    client = ClientInfo("reference", "mine", "1", "Rust")
+    header = RunHeader("1", "2026-01-02T03:04:05Z", client, ("0.5.6",), ("fixtures",), (), 0, "CPython", "Linux", "corpus")
+    with ResultsWriter(action.workspace / "earlier" / "results.jsonl", header) as writer:
+        writer.add(
+            CaseRecord("lm.get.a[0.5.6-fixtures]", "lm.get", "a", "0.5.6", "fixtures", Verdict.PASS, 0.1, "A client waits.")
+        )
+    ended = action.run(JUDGE, {**QUICK, "baseline": "earlier/results.jsonl", "fail-on": "not-run"})
+    assert (ended.code, ended.outputs["diff-exit-code"]) == (1, "1")
+    assert (action.workspace / ended.outputs["diff"]).read_text().startswith("<!-- lmconform diff: Conformance -->")
+    assert "<html" in (action.workspace / "lmconform-results" / "diff.html").read_text()
+    assert ended.summary.index("NOT WORSE") < ended.summary.index("## CONFORMANT")
 
 
 @pytest.mark.parametrize("word", ["--help", "--summary=elsewhere.md"])

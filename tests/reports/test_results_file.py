@@ -128,6 +128,14 @@ def test_a_corrupt_line_is_named_with_its_fault_and_a_remedy(written: Path, numb
     assert message.isprintable()
 
 
+@pytest.mark.parametrize("seconds", [10**400, 1e308, -1])
+def test_a_duration_that_no_report_could_show_is_refused(written: Path, seconds: float) -> None:
+    case = json.loads(written.read_text().splitlines()[1])
+    edit(written, 2, json.dumps({**case, "seconds": seconds}).encode() + b"\n")
+    with pytest.raises(ResultsError, match=r"line 2: member seconds: .*(than the maximum of|than the minimum of)"):
+        read_results(written)
+
+
 def test_joined_runs_are_refused(written: Path) -> None:
     written.write_bytes(written.read_bytes() * 2)
     with pytest.raises(ResultsError, match=r"line 5: a record after the footer; two runs were joined"):

@@ -131,6 +131,8 @@ def test_a_badge_has_the_label_that_is_given(command, failed):
         (("--format", "sarif", "--sarif-location", "../x"), "with the file as seen from the root of the repository"),
         (("--format", "sarif", "--sarif-location", "x:0"), "write FILE or FILE:LINE"),
         (("--format", "sarif", "--spec-url", "javascript:1"), "--spec-url javascript:1: write an address"),
+        (("--format", "sarif", "--spec-url", "https://"), "--spec-url https://: write an address"),
+        (("--format", "sarif", "--spec-url", "https://example.org/'x"), "write an address"),
         (("--format", "ctrf", "--out", "lmconform-results/results.jsonl"), "holds the results that were asked for"),
     ],
 )

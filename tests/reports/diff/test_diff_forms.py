@@ -63,7 +63,8 @@ def test_every_kind_is_told_with_its_cases(every_kind, form):
 @pytest.mark.parametrize("form", FORMS)
 def test_a_message_is_told_as_it_was_and_as_it_is(run, fail, form):
     page = FORMS[form](compare(run(fail(why="two bytes short")), run(fail(why="one byte too many"))))
-    assert page.index("two bytes short") < page.index("one byte too many")
+    below = page.partition("</summary>")[2] or page
+    assert below.index("two bytes short") < below.index("one byte too many")
     assert "lmconform run --only lm.get.partial-header" in page
     assert "LM-GET-004 MUST" in page
 
@@ -87,6 +88,26 @@ def test_text_shows_as_many_causes_as_wished(run, make_case, fail):
     found = compare(old, run(*(fail(f"lm.get.c{number}") for number in range(9))))
     assert "and 7 more causes" in text(found, groups=2)
     assert "more cause" not in text(found, groups=9)
+
+
+def test_a_closed_cause_says_what_is_wrong(run, fail, make_case):
+    page = html(
+        compare(run(make_case("lm.get.a"), fail("lm.get.b", "two short")), run(fail("lm.get.a", "odd"), make_case("lm.get.b")))
+    )
+    closed = [part.partition("</summary>")[0] for part in page.split("<summary>")[1:]]
+    assert [re.findall(r'class="said">([^<]*)', summary) for summary in closed] == [["odd"], ["two short"]]
+
+
+def test_failures_that_differ_in_how_many_bytes_are_wrong_are_one_cause_and_those_at_another_place_are_not(run, fail, make_case):
+    said = {"a": "10 of 36 bytes differ, the first at 0x4", "b": "4 of 36 bytes differ, the first at 0x4"}
+    said["c"] = "4 of 36 bytes differ, the first at 0x8"
+    old = run(*(make_case("lm.reply.encode", variant=name) for name in said))
+    new = run(*(fail("lm.reply.encode", f"the header: {why}", variant=name) for name, why in said.items()))
+    told = text(compare(old, new))
+    assert "alike     in 1 more: b\n" in told
+    assert [line.strip() for line in told.splitlines() if "now " in line] == [
+        f"now       FAIL: the header: {said[one]}" for one in "ac"
+    ]
 
 
 def test_no_line_of_text_is_wider_than_the_terminal_but_for_commands(every_kind):

@@ -72,6 +72,16 @@ def test_cases_are_named_and_described(header: RunHeader, make_case: Any) -> Non
     assert (properties["release"], properties["target"], properties["client-spec"]) == ("0.5.6", "mock", "stdio:./mine")
 
 
+def test_servers_that_drop_the_suite_still_tell_releases_targets_and_variants_apart(header: RunHeader, make_case: Any) -> None:
+    """As GitLab and the history of Jenkins do, which know a test by its class and its name alone."""
+    columns = [(release, target) for release in ("0.5.5", "0.5.6") for target in ("fixtures", "mock")]
+    cases = [make_case(release=release, target=target, variant=one) for release, target in columns for one in "ab"]
+    read = JUnitXml.fromstring(junit_xml(Results(header, tuple(cases))))
+    known = [f"{case.classname}.{case.name}" for suite in read for case in suite if case.classname != "lmconform"]
+    assert known == [case.id for case in cases]
+    assert known[0] == "lm.get.partial-header[0.5.5-fixtures-a]"
+
+
 def test_failures_carry_the_whole_explanation(header: RunHeader, make_case: Any) -> None:
     diagnosis = Diagnosis("wrong", rerun="lmconform run", client_stderr="panic")
     root = report(header, make_case(verdict=Verdict.FAIL, diagnosis=diagnosis))
