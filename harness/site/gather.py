@@ -103,10 +103,14 @@ def _captured(release: Release) -> int:
 
 
 def _mutants(cases: Collection[str]) -> Iterator[Mutant]:
+    means: dict[str, set[str]] = {}
     for mutant in sorted(load_all_mutants(), key=lambda one: (one.side, one.name)):
-        means = [pattern.partition("[")[0] for pattern in mutant.found_by]
-        found = tuple(name for name in cases if any(matches(pattern, name) for pattern in means))
-        yield Mutant(mutant.name, mutant.side, mutant.defect, mutant.stands_for, found)
+        found: set[str] = set()
+        for pattern in {pattern.partition("[")[0] for pattern in mutant.found_by}:
+            if pattern not in means:
+                means[pattern] = {name for name in cases if matches(pattern, name)}
+            found |= means[pattern]
+        yield Mutant(mutant.name, mutant.side, mutant.defect, mutant.stands_for, tuple(name for name in cases if name in found))
 
 
 def _documents(folder: str) -> list[Document]:
