@@ -12,7 +12,7 @@ from typing import Final
 from fixturegen.corpus import captured_releases, load_corpus
 from harness.compat.collide import collisions_of
 from harness.mutants.mutant import load_all_mutants
-from harness.patterns import matches
+from harness.patterns import literal_start, matches
 from harness.requirements import load_requirements
 from harness.site.catalogue import all_cases
 from harness.site.known import known_lists
@@ -114,7 +114,8 @@ def _mutants(cases: Collection[str]) -> Iterator[Mutant]:
         found: set[str] = set()
         for pattern in {pattern.partition("[")[0] for pattern in mutant.found_by}:
             if pattern not in means:
-                means[pattern] = {name for name in cases if matches(pattern, name)}
+                start = literal_start(pattern)
+                means[pattern] = {name for name in cases if name.startswith(start) and matches(pattern, name)}
             found |= means[pattern]
         yield Mutant(mutant.name, mutant.side, mutant.defect, mutant.stands_for, tuple(name for name in cases if name in found))
 

@@ -43,9 +43,15 @@ class Watched:
     complaints: list[str] = field(default_factory=list)
     requests: list[str] = field(default_factory=list)
 
-    def violations(self):
-        """What axe finds, as 'rule: selector' lines; empty for a page that everybody can use."""
-        found = Axe().run(self.page, options={"runOnly": RULES}).response["violations"]
+    def violations(self, rules=RULES, *, without=(), outside=()):
+        """What axe finds, as 'rule: selector' lines; empty for a page that everybody can use.
+
+        ``rules`` are tags or single rules; rules in ``without`` are left out, and what selectors in ``outside`` mean.
+        """
+        options = {"runOnly": rules, "rules": {rule: {"enabled": False} for rule in without}}
+        options |= {"resultTypes": ["violations"], "preload": False}  # the rest takes most of the time
+        context = {"exclude": [[selector] for selector in outside]} if outside else None
+        found = Axe().run(self.page, context=context, options=options).response["violations"]
         return [f"{one['id']}: {node['target']}" for one in found for node in one["nodes"]]
 
     def overflow(self):
