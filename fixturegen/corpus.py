@@ -99,15 +99,25 @@ def folders_without_manifest(root: Path | None = None) -> list[Path]:
     return [home for entry in releases for home in _homes(entry) if not (home / MANIFEST_NAME).is_file()]
 
 
-@functools.lru_cache(maxsize=64)
 def load_corpus(release: Release, root: Path | None = None, *, every_line: bool = False, protocol: Protocol = "lm") -> Corpus:
-    """Read and check the captures of one protocol of a release.
+    """Read and check the captures of one protocol of a release, once a process.
 
     A file that is as the manifest has it is taken as a whole; ``every_line`` checks the hash of each of its lines as well.
 
     Raises:
         CorpusError: the release is not captured, or a file differs from what was captured; the message names it.
     """
+    return _loaded(release, root, every_line, protocol)
+
+
+def forget_corpora() -> None:
+    """Read anew what is asked for next: captures were written."""
+    _loaded.cache_clear()
+
+
+@functools.lru_cache(maxsize=64)
+def _loaded(release: Release, root: Path | None, every_line: bool, protocol: Protocol) -> Corpus:
+    """:func:`load_corpus`, every argument in its place: a cache takes a default that is written out for something else."""
     directory = _home((root or corpus_root()) / str(release), protocol)
     path = directory / MANIFEST_NAME
     if not path.is_file():
@@ -176,7 +186,7 @@ def write_corpus(manifest: Manifest, lines: Mapping[str, Sequence[Mapping[str, A
         **{**{name: getattr(manifest, name) for name in manifest.__dataclass_fields__}, "files": entries},
     )
     _replace(directory / MANIFEST_NAME, complete.to_text())
-    load_corpus.cache_clear()
+    forget_corpora()
     return directory
 
 

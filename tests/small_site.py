@@ -25,8 +25,8 @@ def gathered():
 
 @functools.cache
 def content():
-    """What was gathered with the hostile run, and with the requirements of two specifications alone: pages are many."""
-    requirements = {one.id: one for one in gathered().requirements.values() if one.document in {"lm", "keys"}}
+    """What was gathered with the hostile run, and with the requirements of one specification alone: pages are many."""
+    requirements = {one.id: one for one in gathered().requirements.values() if one.document == "lm"}
     return replace(gathered(), runs=(hostile_run(),), requirements=requirements)
 
 

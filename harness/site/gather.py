@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
+from fnmatch import fnmatch
+from importlib import resources
 from pathlib import Path
 from typing import Final
 
 from fixturegen.corpus import captured_releases, load_corpus
 from harness.compat.collide import collisions_of
 from harness.mutants.mutant import load_all_mutants
-from harness.patterns import matches
+from harness.patterns import literal_start, matches
 from harness.requirements import load_requirements
 from harness.site.catalogue import all_cases
 from harness.site.known import known_lists
@@ -26,6 +28,9 @@ from wire.mp.operations import FIRST_RELEASE
 from wire.release import Release
 
 _PACKAGE: Final = Path(__file__).resolve().parents[1]
+_FOR_PROGRAMS: Final = ("requirements.json", "machine/*.ksy", "machine/*.lua")
+"""Files of the specification that the site hands on as they are."""
+_SCHEMA: Final = "schemas/requirements-v1.schema.json"
 
 
 @dataclass(frozen=True)
@@ -74,6 +79,7 @@ def gather(wanted: Wanted, progress: Callable[[str], None] = lambda _: None) -> 
         cases=cases,
         mutants=list(_mutants(cases)),
         specification=_documents("spec"),
+        files=dict(_for_programs()),
         findings=_documents("findings"),
         known=known_lists(list(cases.values())),
         runs=runs,
@@ -103,18 +109,37 @@ def _captured(release: Release) -> int:
 
 
 def _mutants(cases: Collection[str]) -> Iterator[Mutant]:
+    means: dict[str, set[str]] = {}
     for mutant in sorted(load_all_mutants(), key=lambda one: (one.side, one.name)):
-        means = [pattern.partition("[")[0] for pattern in mutant.found_by]
-        found = tuple(name for name in cases if any(matches(pattern, name) for pattern in means))
-        yield Mutant(mutant.name, mutant.side, mutant.defect, mutant.stands_for, found)
+        found: set[str] = set()
+        for pattern in {pattern.partition("[")[0] for pattern in mutant.found_by}:
+            if pattern not in means:
+                start = literal_start(pattern)
+                means[pattern] = {name for name in cases if name.startswith(start) and matches(pattern, name)}
+            found |= means[pattern]
+        yield Mutant(mutant.name, mutant.side, mutant.defect, mutant.stands_for, tuple(name for name in cases if name in found))
 
 
 def _documents(folder: str) -> list[Document]:
-    """The pages of a folder of ``docs``: beside this package in the source tree, inside it where it is installed."""
-    beside = _PACKAGE.parent / "docs" / folder
-    place = beside if beside.is_dir() else _PACKAGE / folder
+    """The pages of a folder of ``docs``."""
     found = []
-    for path in sorted(place.glob("*.md")):
-        text = path.read_text(encoding="utf-8")
-        found.append(Document(path.stem, title_of(text, path.stem), text, f"docs/{folder}/{path.name}"))
+    for place, path in _files(folder):
+        if path.suffix == ".md":
+            text = path.read_text(encoding="utf-8")
+            found.append(Document(place.removesuffix(".md"), title_of(text, path.stem), text, f"docs/{folder}/{place}"))
     return found
+
+
+def _for_programs() -> Iterator[tuple[str, bytes]]:
+    """Files that are no pages, by their places in the source tree."""
+    for name, path in _files("spec"):
+        if any(fnmatch(name, pattern) for pattern in _FOR_PROGRAMS):
+            yield f"docs/spec/{name}", path.read_bytes()
+    yield f"reports/{_SCHEMA}", resources.files("reports").joinpath(_SCHEMA).read_bytes()
+
+
+def _files(folder: str) -> list[tuple[str, Path]]:
+    """A folder of ``docs``, by names below it: beside this package in the source tree, inside it where it is installed."""
+    beside = _PACKAGE.parent / "docs" / folder
+    home = beside if beside.is_dir() else _PACKAGE / folder
+    return sorted((path.relative_to(home).as_posix(), path) for path in home.rglob("*") if path.is_file())

@@ -99,10 +99,17 @@ class Pair:
         return [fate.operation for fate in self.fates if not fate.odd and fate.grade.plain and not fate.same]
 
 
+_PLAYED: Final[dict[tuple[str, str], tuple[Fate, ...]]] = {}
+"""Seals of a client and of a server, and what becomes of the operations."""
+
+
 def pair_of(client: Dialect, server: Dialect) -> Pair:
-    """Every operation of a client at a server."""
-    fates = [fate for operation in client.table.operations for fate in _fates(client, server, operation)]
-    return Pair(str(client.release), str(server.release), tuple(_with_locks(fates)))
+    """Every operation of a client at a server; those of releases that speak alike are played once a process."""
+    both = client.seal, server.seal
+    if both not in _PLAYED:
+        fates = [fate for operation in client.table.operations for fate in _fates(client, server, operation)]
+        _PLAYED[both] = tuple(_with_locks(fates))
+    return Pair(str(client.release), str(server.release), _PLAYED[both])
 
 
 @dataclass(frozen=True)

@@ -8,9 +8,10 @@ from importlib import resources
 from typing import Final
 
 from reports.drift.page import style as drift_style
+from reports.pictures.gallery import GALLERY
 from reports.site import catalogue, changes, lm_map, mp_map, norms, notes, overview, searching
 from reports.site.judged import all_judged
-from reports.site.links import Places, spec_page
+from reports.site.links import Places, picture_place, spec_file, spec_page
 from reports.site.markdown import Sources
 from reports.site.model import Content
 from reports.site.notes import Citing, finding_page, label_places
@@ -25,9 +26,12 @@ def build(content: Content) -> dict[str, bytes]:
     renderer = Renderer(places, content.tool_version)
     pages = {document.source: spec_page(document.name) for document in content.specification}
     pages |= {document.source: finding_page(document.name) for document in content.findings}
+    pages |= {source: spec_file(source) for source in content.files}
+    pages |= {f"docs/pictures/{name}.svg": picture_place(name) for name in GALLERY}
     sources = Sources(pages, places)
     judged = all_judged(content)
     files = {"site.css": _style().encode(), "site.js": _text("site/templates/site.js").encode()}
+    files |= {spec_file(source): data for source, data in content.files.items()}
     made = itertools.chain(
         overview.pages(content, renderer),
         changes.pages(content, renderer),

@@ -9,12 +9,10 @@ from markupsafe import Markup
 
 from reports.drift.page import drift_body, history_body
 from reports.pictures.gallery import GALLERY, picture
-from reports.site.links import drift_page, relative
+from reports.site.links import drift_page, history_page, relative
 from reports.site.model import Content
 from reports.site.rendering import Renderer
 
-MULTIPROCESS: Final = "mp-"
-"""How the names of pictures of the multiprocess wire begin."""
 TITLES: Final[Mapping[str, str]] = {
     "history.html": "The wires through the releases",
     "history-mp.html": "The multiprocess wire through the releases",
@@ -26,7 +24,7 @@ def pages(content: Content, renderer: Renderer) -> Iterator[tuple[str, bytes]]:
     changed = {drift.new for drift in content.history.boundaries}
     for path, title in TITLES.items():
         of_mp = path == "history-mp.html"
-        names = [name for name in GALLERY if name.startswith(MULTIPROCESS) == of_mp]
+        names = [name for name in GALLERY if history_page(name) == path]
 
         def href(kind: str, name: str, path: str = path) -> str | None:
             return relative(drift_page(name), path) if kind == "release" and name in changed else None

@@ -15,6 +15,8 @@ CASE: Final = re.compile(r"\b[a-z0-9]+(?:\.[a-z0-9]+(?:-[a-z0-9]+)*){2,}\b")
 """What may be the name of a case."""
 LABEL: Final = re.compile(r"\b[A-Z]{1,2}\d{1,2}\b")
 """What may be the number of a finding, such as ``F3`` or ``RC10``."""
+_MULTIPROCESS: Final = "mp-"
+"""How the names of pictures of the multiprocess wire begin."""
 
 
 @functools.lru_cache(maxsize=1 << 16)
@@ -38,6 +40,11 @@ def spec_page(name: str) -> str:
     return f"spec/{'reading' if name == 'index' else name}.html"
 
 
+def spec_file(source: str) -> str:
+    """A file for programs, by its place in the source tree."""
+    return source.removeprefix("docs/").removeprefix("reports/")
+
+
 def case_place(name: str) -> str:
     """Where a case is told of."""
     return f"cases/{name.partition('.')[0]}.html#{name}"
@@ -51,6 +58,16 @@ def upgrade_page(release: str) -> str:
 def drift_page(release: str) -> str:
     """What changed with a release, against the one before it."""
     return f"drift/{release}.html"
+
+
+def history_page(picture: str) -> str:
+    """The page with a picture of the gallery."""
+    return "history-mp.html" if picture.startswith(_MULTIPROCESS) else "history.html"
+
+
+def picture_place(picture: str) -> str:
+    """Where a picture of the gallery is."""
+    return f"{history_page(picture)}#{picture}"
 
 
 def lm_place(client: str, server: str = "") -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import html
 import posixpath
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 from urllib.parse import unquote, urlsplit
@@ -53,6 +53,7 @@ def rendered(document: Document, page: str, sources: Sources) -> str:
     tokens = _READER.parse(document.text)
     if len(tokens) > 2 and tokens[0].type == "heading_open" and tokens[0].tag == "h1":
         tokens = tokens[3:]
+    _without_gaps(tokens)
     anchors: set[str] = set()
     for index, token in enumerate(tokens):
         if token.type == "heading_open":
@@ -73,6 +74,15 @@ def rendered(document: Document, page: str, sources: Sources) -> str:
         .replace("<pre>", '<pre tabindex="0">')
         .replace("<th></th>", "<td></td>")
     )
+
+
+def _without_gaps(tokens: Sequence[Token]) -> None:
+    """Let each heading be one level below that before it at most: by their levels some people find their way."""
+    before = 1
+    for token, end in zip(tokens, tokens[2:], strict=False):
+        if token.type == "heading_open":
+            before = min(int(token.tag[1]), before + 1)
+            token.tag = end.tag = f"h{before}"
 
 
 def sections(document: Document) -> Iterator[Section]:
@@ -244,6 +254,7 @@ def _raw(text: str) -> Token:
 
 
 def title_of(text: str, otherwise: str) -> str:
-    """The first heading of a page of Markdown."""
-    tokens = _READER.parse(text)
-    return next((_plain(tokens[place + 1]) for place, token in enumerate(tokens) if token.type == "heading_open"), otherwise)
+    """The heading that a page of Markdown begins with."""
+    first = next((line for line in text.splitlines() if line.strip()), "")
+    tokens = _READER.parse(first)
+    return _plain(tokens[1]) if tokens and tokens[0].type == "heading_open" else otherwise

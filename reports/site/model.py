@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 
 from reports.collisions.matrix import Collisions
@@ -139,6 +139,8 @@ class Content:
     specification: Sequence[Document]
     findings: Sequence[Document]
     known: Sequence[KnownList]
+    files: Mapping[str, bytes] = field(default_factory=dict)
+    """What the specification has for programs, by its place in the source tree."""
     runs: Sequence[Results] = ()
 
     @cached_property

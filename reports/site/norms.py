@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from markupsafe import Markup
 
 from reports.site.judged import Judged, Mark
-from reports.site.links import requirement_page, spec_page
+from reports.site.links import requirement_page, spec_file, spec_page
 from reports.site.markdown import Sources, rendered, sections
 from reports.site.model import Case, Content, Document, Known, KnownList, Mutant, Requirement
 from reports.site.notes import Citing
@@ -56,6 +56,8 @@ def _specification(content: Content, renderer: Renderer, sources: Sources) -> It
             title="Specification",
             section="spec",
             documents=content.specification,
+            has_reading=any(document.name == "index" for document in content.specification),
+            files=list(map(spec_file, content.files)),
             of=of,
             spec_page=spec_page,
         ),

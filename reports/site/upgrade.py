@@ -195,6 +195,8 @@ class Reach:
     """How far one can go from a release."""
 
     old: str
+    next: str
+    """The release after it."""
     newest: Upgrade
     fine: tuple[str | None, str | None, str | None]
     """The newest release up to which nothing is wrong, by wire; None where not even the next one is fine."""
@@ -212,7 +214,7 @@ def reach(upgrades: Upgrades, releases: Sequence[str], old: str) -> Reach:
             found = new
         fine.append(found)
     one, two, three = fine
-    return Reach(old, upgrades.of(old, releases[-1]), (one, two, three))
+    return Reach(old, later[0], upgrades.of(old, releases[-1]), (one, two, three))
 
 
 def between(history: History, old: str, new: str) -> list[Drift]:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from fixturegen.corpus import load_corpus, write_corpus
+from fixturegen.corpus import forget_corpora, load_corpus, write_corpus
 from fixturegen.manifest import Manifest
 from fixturegen.vector import Step, Transcript, Vector
 from fixturegen.wheel import Wheel
@@ -61,7 +61,7 @@ def load(tmp_path):
     """Reads the corpus below ``tmp_path``, always from its files."""
 
     def read(release="0.5.6"):
-        load_corpus.cache_clear()
+        forget_corpora()
         return load_corpus(Release.parse(release), tmp_path)
 
     return read

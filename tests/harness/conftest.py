@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from fixturegen.corpus import corpus_root, load_corpus
+from fixturegen.corpus import corpus_root, forget_corpora
 from harness.cli.main import main
 from harness.runner import RunOptions, run_matrix
 from reports.results import read_results
@@ -155,6 +155,6 @@ def damaged_corpus(corpus_copy, monkeypatch):
     path = corpus_copy / "0.5.6" / "token_hashes.jsonl"
     path.write_text(path.read_text().replace("0", "1", 1))
     monkeypatch.setattr("fixturegen.corpus.corpus_root", lambda: corpus_copy)
-    load_corpus.cache_clear()
+    forget_corpora()
     yield corpus_copy
-    load_corpus.cache_clear()
+    forget_corpora()

@@ -241,12 +241,26 @@ def _following(
     needed: float,
 ) -> dict[Value, int] | None:
     """The usual number of each name at a place; None if too many samples have another one."""
+    if needed == len(samples):
+        return _following_always(samples, name, offset, width, order, known)
     images: dict[Value, Counter[int]] = {}
     for sample in samples:
         images.setdefault(sample.values[name], Counter())[_number(sample, offset, width, order)] += 1
     numbers = {value: known.get(value, counter.most_common(1)[0][0]) for value, counter in images.items()}
     agreeing = sum(counter[numbers[value]] for value, counter in images.items())
     return numbers if agreeing >= needed else None
+
+
+def _following_always(
+    samples: Sequence[Sample], name: str, offset: int, width: int, order: ByteOrder, known: Mapping[Value, int]
+) -> dict[Value, int] | None:
+    """The number of each name at a place; None at the first sample that has another one, which is soon at most places."""
+    numbers: dict[Value, int] = {}
+    for sample in samples:
+        value, number = sample.values[name], _number(sample, offset, width, order)
+        if numbers.setdefault(value, known.get(value, number)) != number:
+            return None
+    return numbers
 
 
 def _fillers(samples: Sequence[Sample], fields: Sequence[Place], size: int) -> Iterator[Filler]:

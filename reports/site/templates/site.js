@@ -155,6 +155,11 @@
   };
 
   for (const form of all("[data-filter]")) filtered(form);
+  const here = one(".nav [aria-current], .nav .here");
+  if (here) {
+    const list = here.closest("ul");
+    list.scrollLeft = here.offsetLeft - list.offsetLeft;
+  }
   const find = document.getElementById("find");
   const choice = document.getElementById("pick");
   const map = one("[data-map]");

