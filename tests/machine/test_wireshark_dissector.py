@@ -75,7 +75,8 @@ KNOWN = {"client": range(1, 6), "server": (200, 400)}
 
 
 def same_key(sent, shown):
-    """Bytes that are no text are shown with escapes."""
+    """Bytes that are no text are shown with escapes, whose backslashes Wireshark 4.4 writes twice."""
+    shown = shown.replace("\\\\", "\\")
     try:
         text = sent.decode()
     except UnicodeDecodeError:
@@ -295,8 +296,12 @@ def test_the_time_of_a_reply_is_that_between_the_packets(read_twice):
 
 def test_hits_and_misses_are_told_apart(read_twice):
     _, _, found = read_twice
-    hits = {(row["command"][0], row["reply.code"][0], *row["hit"]) for row in found if row["reply.code"]}
-    assert hits == {("2", "200", "1"), ("2", "400", "0"), ("5", "200")}
+    hits = {(row["command"][0], row["reply.code"][0], *map(TRUTH.get, row["hit"])) for row in found if row["reply.code"]}
+    assert hits == {("2", "200", True), ("2", "400", False), ("5", "200")}
+
+
+TRUTH = {"1": True, "0": False, "True": True, "False": False}
+"""Booleans as Wireshark up to 4.2 and from 4.4 on writes them."""
 
 
 def test_the_release_of_a_client_is_among_those_that_it_could_be(read_twice):
