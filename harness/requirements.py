@@ -89,13 +89,13 @@ def load_requirements(directory: Path | None = None) -> dict[str, Requirement]:
     return found
 
 
-def requirement_texts(specification: str | None = None) -> dict[str, RequirementText]:
-    """The words of every requirement by id, for reports; ``specification`` is the address of the folder with its pages."""
-    return {name: _text(one, specification) for name, one in load_requirements().items()}
+def requirement_texts(published: str | None = None) -> dict[str, RequirementText]:
+    """The words of every requirement by id, for reports; ``published`` is the address of the folder with its pages."""
+    return {name: _text(one, published) for name, one in load_requirements().items()}
 
 
-def _text(one: Requirement, specification: str | None) -> RequirementText:
-    url = None if specification is None else f"{specification}/{one.document}#{one.anchor}"
+def _text(one: Requirement, published: str | None) -> RequirementText:
+    url = None if published is None else f"{published}/{one.document}#{one.anchor}"
     return RequirementText(one.level, one.statement, one.why, url)
 
 

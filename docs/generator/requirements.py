@@ -12,6 +12,7 @@ from typing import Final
 
 import cases
 from docs.generator.links import ROOT, slug
+from docs.generator.spec.versions import published
 from docs.generator.table import cell, marked_up, table
 from harness.case import case_name, spec_of, topic_of
 from harness.requirements import Requirement, load_requirements
@@ -23,7 +24,8 @@ Every numbered requirement of the specification, and the cases that cite it. A f
 broken; `--only` takes the name of a case, as in `lmconform run --only lm.segments.split-header`, and `lmconform list`
 says in a sentence what each case checks.
 
-{count} requirements, {cases} cases. A requirement without a case says why none can check it."""
+{count} requirements, {cases} cases. A requirement without a case says why none can check it. The last
+[version of the specification](../spec/changes.md) is {version}."""
 
 _HEADING: Final = re.compile(r"^### (\S+)(.*)$", re.MULTILINE)
 _HEAD: Final = ("requirement", "level", "releases", "sentence", "cases")
@@ -34,7 +36,7 @@ def page() -> str:
     requirements = load_requirements()
     citing = citing_cases()
     names = {name for found in citing.values() for name in found}
-    parts = [_INTRODUCTION.format(count=len(requirements), cases=len(names))]
+    parts = [_INTRODUCTION.format(count=len(requirements), cases=len(names), version=published().version)]
     for document in dict.fromkeys(one.document for one in requirements.values()):
         chosen = [one for one in requirements.values() if one.document == document]
         parts += [f"## {document.removesuffix('.md')}", table(_HEAD, _rows(chosen, citing))]

@@ -1,7 +1,7 @@
 """What the tests of the machine-readable specification need: a compiler, and Wireshark without its window."""
 
 import pytest
-from kaitai import Compiler, installed
+from kaitai import Compiler, classes, installed
 
 from docs.generator.links import ROOT
 from docs.generator.machine.generations import generations
@@ -24,7 +24,13 @@ def descriptions():
 
 
 @pytest.fixture(scope="session")
-def parsers(compiler, descriptions):
+def compiled(compiler, descriptions):
+    """The files of the parsers in Python and in JavaScript for each generation, by name."""
+    return compiler.files(descriptions.values(), "python", "javascript")
+
+
+@pytest.fixture(scope="session")
+def parsers(compiled):
     """A parser in Python for each generation."""
-    made = compiler.parsers(descriptions.values())
+    made = classes(compiled)
     return {one.slug: made[name_of_file(one).removesuffix(".ksy")] for one in generations()}

@@ -15,7 +15,10 @@ from wire.release import KNOWN_RELEASES, RangeTable, Release
 
 _YES_NO: Final = {True: "yes", False: "no"}
 _CONVERTED: Final = {True: "is converted from other values", False: "is no other value"}
-_LOCKS: Final = {True: "`num_kv_readers` says", False: "`tp_size` says where it is more than the world size, else one"}
+_LOCKS: Final = {
+    True: "`num_kv_readers` says",
+    False: "the tensor-parallel size says where it is more than the world size, else one",
+}
 _RULES: Final[tuple[tuple[RangeTable[Any], str, dict[Any, str]], ...]] = (
     (held.UNKNOWN_OPERATION_KILLS, "an unknown operation", {True: "ends the message thread", False: "is dropped"}),
     (held.BOOLEAN_OPERATIONS, "a boolean as operation", {True: "counts as 0 or 1", False: "is an unknown operation"}),
@@ -43,6 +46,11 @@ _RULES: Final[tuple[tuple[RangeTable[Any], str, dict[Any, str]], ...]] = (
             "hits": "of these what the lookup found, where that is known",
             "result": "what the lookup found, or nothing",
         },
+    ),
+    (
+        held.WINDOWS_NEED_LAYOUT,
+        "FREE_LOOKUP_LOCKS of whole chunks for a model that nobody registered",
+        {True: "is not answered (in 0.5.6 only behind a lookup)", False: "is answered"},
     ),
     (held.CLEAR_FORCES, "CLEAR without a flag removes what is locked", _YES_NO),
     (

@@ -1,7 +1,7 @@
 -- Dissector of Wireshark for lm://, the remote store of LMCache 0.3.1 to 0.5.6 and later.
 --
 -- Written by 'python -m docs.generator' from the tables that the cases are held against; do not edit.
--- docs/spec/machine/index.md says how to install and use it. Licence: Apache-2.0. Wireshark 4.0 or later, Lua 5.2 to 5.4.
+-- docs/spec/machine/index.md says how to install and use it. Licence: Apache-2.0. Run with Wireshark 4.0.17 (Lua 5.2) and 4.4.19 (Lua 5.4).
 --
 -- A direction of a connection is followed by its sequence numbers: headers of a fixed size, each perhaps with a payload.
 -- What was found on the first pass over a packet is kept and shown again later, so that packets may be looked at in any order.
@@ -315,7 +315,7 @@ for index, one in ipairs(GENERATIONS) do
     table.insert(choices, { index + 1, one.releases, index })
 end
 
-lm.prefs.ports = Pref.range("TCP ports", "65432", "TCP ports of servers; LMCache has no port of its own", 65535)
+lm.prefs.ports = Pref.range("TCP ports", "65432", "TCP ports of servers; lm:// has no default port", 65535)
 lm.prefs.generation = Pref.enum(
     "Releases of lmcache", AUTO, "Whose rules the bytes are read by; nothing on the wire says which release it is", choices, false
 )
@@ -843,6 +843,12 @@ end
 
 -- Showing -----------------------------------------------------------------------------------------------------------------
 
+-- As much of a range as there is of it, perhaps nothing: of a packet that was captured short the end is missing.
+local function captured(tvb, offset, size)
+    local start = math.min(offset, tvb:len())
+    return tvb(start, math.min(size, tvb:len() - start))
+end
+
 local function tell(tree, name, text)
     tree:add_proto_expert_info(experts[name], text)
 end
@@ -1000,10 +1006,10 @@ function show.request(tvb, pinfo, root, item)
     local exchange = item.exchange
     local name = COMMANDS[numbers.command] or string.format("Unknown command %d", numbers.command or 0)
     local total = item.size + (item.payload and item.payload.size or 0)
-    local tree = root:add(lm, tvb(item.offset, math.min(total, tvb:len() - item.offset)))
+    local tree = root:add(lm, captured(tvb, item.offset, total))
     local words = numbers.command == PUT and numbers.length and described(numbers, item.generation) or nil
     tree:set_text("LMCache remote store, Request: " .. name .. (words and ", " .. words or ""))
-    tree:add(fields.request, tvb(item.offset, math.min(item.size, tvb:len() - item.offset))):set_hidden()
+    tree:add(fields.request, captured(tvb, item.offset, item.size)):set_hidden()
     if item.again then
         tell(tree, "again", "A request is recognised here, so it goes on from here")
     end
@@ -1048,7 +1054,7 @@ function show.reply(tvb, pinfo, root, item)
     local numbers = numbers_at(tvb, item.offset, names)
     local exchange = item.exchange
     local total = item.size + (item.payload and item.payload.size or 0)
-    local tree = root:add(lm, tvb(item.offset, math.min(total, tvb:len() - item.offset)))
+    local tree = root:add(lm, captured(tvb, item.offset, total))
     local code = CODES[numbers.code] or string.format("unknown code %d", numbers.code or 0)
     local command = exchange.command and COMMANDS[exchange.command] or nil
     local success = numbers.code == SUCCESS
@@ -1059,7 +1065,7 @@ function show.reply(tvb, pinfo, root, item)
     end
     local words = success and hit and numbers.length and described(numbers, item.generation) or nil
     tree:set_text("LMCache remote store, Reply" .. (command and " to " .. command or "") .. ": " .. meaning .. (words and ", " .. words or ""))
-    tree:add(fields.reply, tvb(item.offset, math.min(item.size, tvb:len() - item.offset))):set_hidden()
+    tree:add(fields.reply, captured(tvb, item.offset, item.size)):set_hidden()
     if item.again then
         tell(tree, "again", "A reply is recognised here, so it goes on from here")
     end
@@ -1102,7 +1108,7 @@ function show.reply(tvb, pinfo, root, item)
 end
 
 function show.payload(tvb, pinfo, root, item)
-    local tree = root:add(lm, tvb(item.offset, math.max(math.min(item.size, tvb:len() - item.offset), 0)))
+    local tree = root:add(lm, captured(tvb, item.offset, item.size))
     local what = item.rest and "header" or "payload"
     local of = item.sender == "client" and "PUT" or "the reply" .. (item.command == GET and " to GET" or "")
     local whole = item.size == item.total
@@ -1125,10 +1131,10 @@ function show.payload(tvb, pinfo, root, item)
 end
 
 function show.lost(tvb, _, root, item)
-    local tree = root:add(lm, tvb(item.offset, math.min(item.size, tvb:len() - item.offset)))
+    local tree = root:add(lm, captured(tvb, item.offset, item.size))
     tree:set_text("LMCache remote store, out of step")
     if tvb:len() > item.offset then
-        tree:add(fields.unread, tvb(item.offset, math.min(item.size, tvb:len() - item.offset)))
+        tree:add(fields.unread, captured(tvb, item.offset, item.size))
     end
     local what = item.sender == "client" and "request" or "reply"
     if item.begins then

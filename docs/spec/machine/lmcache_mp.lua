@@ -1,7 +1,7 @@
 -- Dissector of Wireshark for the multiprocess server of LMCache, 0.3.9.post1 to 0.5.6 and later: msgpack in messages of ZeroMQ.
 --
 -- Written by 'python -m docs.generator' from the tables that the cases are held against; do not edit.
--- docs/spec/machine/index.md says how to install and use it. Licence: Apache-2.0. Wireshark 4.0 or later, Lua 5.2 to 5.4.
+-- docs/spec/machine/index.md says how to install and use it. Licence: Apache-2.0. Run with Wireshark 4.0.17 (Lua 5.2) and 4.4.19 (Lua 5.4).
 
 -- Runs of releases with the same operations, oldest first: what stands in the frame of the operation, its name, and its payloads.
 local GENERATIONS = {
