@@ -119,7 +119,8 @@ def make_case(path: Path, name: str) -> dict[str, Any]:
         events = list(recording.events())
         story = known.tell(header, events, None)
         server = story.guesses["server"]
-        release = header.profile or (str(server.candidates[-1]) if server.candidates else KNOWN_RELEASES[-1])
+        guessed = server.candidates[-1] if server.candidates else Release.parse(KNOWN_RELEASES[-1])
+        release = str(Release.parse(header.profile) if header.profile is not None else guessed)
         title = f"What crossed the wire between {header.listen} and {header.to}, {header.started}."
         return {"protocol": header.protocol, "release": release, "transcript": known.transcribe(events, name, title)}
 

@@ -101,7 +101,9 @@ class Keeper:
 
     def keep(self, event: Event, pieces: Sequence[Piece]) -> list[Event]:
         """The events to write for one that happened, and for others that waited for it."""
-        connection = self._connections.setdefault(event.connection, _Connection(self._told))
+        connection = self._connections.get(event.connection)
+        if connection is None:
+            connection = self._connections[event.connection] = _Connection(self._told)
         if event.do == "data":
             self._keep_data(connection, event, pieces)
         else:
@@ -142,10 +144,7 @@ class Keeper:
         place = 0
         for piece in pieces:
             end = place + piece.length
-            more = event.more or end < event.size
-            part = replace(event, data=event.data[place:end], more=more)
-            if event.length is not None:
-                part = replace(event, length=piece.length, more=more)
+            part = event if piece.length == event.size else _cut(event, place, end)
             place = end
             if piece.kind == "payload":
                 self._keep_payload(connection, stream, part, ends=piece.ends)
@@ -173,7 +172,7 @@ class Keeper:
         left_out = len(part.data) - room
         if room:
             stream.kept += min(room, len(part.data))
-            connection.waiting.append(replace(part, data=part.data[:room], more=part.more or left_out > 0))
+            connection.waiting.append(_cut(part, 0, room) if left_out > 0 else part)
         if left_out > 0:
             if stream.run is None:
                 stream.run = replace(part, data=b"", length=left_out)
@@ -185,3 +184,11 @@ class Keeper:
 
     def _told(self, digest: str) -> str:
         return self._pseudonyms.digest(digest) if self._redacted.payloads else digest
+
+
+def _cut(event: Event, place: int, end: int) -> Event:
+    """A stretch of a segment."""
+    more = event.more or end < event.size
+    if event.length is not None:
+        return replace(event, length=end - place, more=more)
+    return replace(event, data=event.data[place:end], more=more)

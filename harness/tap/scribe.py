@@ -79,7 +79,7 @@ class Scribe:
                     return
                 self._cut.add(event.connection)
                 event = Event(event.at, event.connection, event.side, "error", text=GAP)
-            elif event.do in {"close", "reset"}:
+            elif event.do in {"close", "reset", "error"}:
                 self._cut.discard(event.connection)
             self._waiting.append(event)
             self._bytes += len(event.data) + _WEIGHT
@@ -99,7 +99,9 @@ class Scribe:
         return not self._thread.is_alive()
 
     def _work(self) -> None:
+        ticked = 0.0
         while True:
+            done = 0
             with self._changed:
                 if not self._waiting and not self._closing:
                     self._idle = True
@@ -112,12 +114,16 @@ class Scribe:
                 closing = self._closing
             for event in batch:
                 self._take(event)
-                with self._changed:
-                    self._bytes -= len(event.data) + _WEIGHT
-                    self._changed.notify_all()
+                done += len(event.data) + _WEIGHT
+                if done > _MUCH:
+                    self._settle(done)
+                    done = 0
+            self._settle(done)
             now = batch[-1].at if batch else self._elapsed()
-            self._listen(lambda moment=now: self._listener.tick(moment))  # type: ignore[misc]
-            self._write(self._keeper.tick(now))
+            if now - ticked >= _TICK:
+                ticked = now
+                self._listen(lambda moment=now: self._listener.tick(moment))  # type: ignore[misc]
+                self._write(self._keeper.tick(now))
             if self._recorder is not None:
                 self._recorder.flush()
             if closing and not batch:
@@ -129,13 +135,21 @@ class Scribe:
                 self._recorder.incomplete(f"{self.counts['lost_events']} segments were {GAP}")
             self._recorder.close(self.counts, self.findings)
 
+    def _settle(self, done: int) -> None:
+        """So many bytes do not wait any more."""
+        with self._changed:
+            self._bytes -= done
+            self._changed.notify_all()
+
     def _take(self, event: Event) -> None:
+        if not event.connection:
+            self.counts["not_accepted"] += 1
+            self._notice(event)
+            return
         if event.do == "data":
             self.counts[f"{event.side}_bytes"] += event.size
         elif event.do == "open" and event.side == "client":
             self.counts["connections"] += 1
-        if event.do == "error":
-            self._notice(event)
         pieces: Iterable[Piece] = ()
         self._listen(lambda: self._listener.hear(event))
         if event.do == "data":

@@ -18,11 +18,16 @@ _ANSWERED: Final = frozenset({"GET", "EXIST", "HEALTH"})
 _REMEMBERED: Final = 8192
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)  # each is there once, and is looked up for every request
 class Generation:
     """Releases whose servers take the same requests."""
 
     releases: tuple[Release, ...]
+
+    @functools.cached_property
+    def members(self) -> frozenset[Release]:
+        """Its releases, to be looked for."""
+        return frozenset(self.releases)
 
     @property
     def profile(self) -> LmProfile:
