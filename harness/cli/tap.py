@@ -23,6 +23,8 @@ from wire.release import Release
 _ENDINGS: Final = frozenset({signal.SIGINT, signal.SIGTERM})
 _SHOWN_OF_A_RULE: Final = 5
 """Findings of one rule that are told one by one."""
+_PATIENT: Final = 5
+"""How often it is asked at the end whether somebody is in a hurry before the wait is told, five times a second."""
 _STYLES: Final = {"error": "bold red", "warning": "yellow", "note": "cyan"}
 _Protocol = Literal["lm", "mp"]
 
@@ -97,7 +99,7 @@ def record(
     # Blocked, and then waited for, as in 'lmconform serve'; threads that are started meanwhile inherit it.
     before = signal.pthread_sigmask(signal.SIG_BLOCK, _ENDINGS)
     try:
-        with tapping(wishes, tell=speaker.finding, notice=speaker.notice) as (address, outcome):
+        with tapping(wishes, tell=speaker.finding, notice=speaker.notice, hurried=speaker.hurried) as (address, outcome):
             speaker.say(f"tap listens on {address}, passes on to {wishes.to}, and records into {wishes.out}")
             if for_ is None:
                 signal.sigwait(_ENDINGS)
@@ -130,6 +132,7 @@ class _Speaker:
         self._lock = threading.Lock()
         self._told: Counter[str] = Counter()
         self._noticed: Counter[str] = Counter()
+        self._asked = 0
 
     def say(self, line: str | Text) -> None:
         from reports.escape import escape
@@ -168,6 +171,13 @@ class _Speaker:
             self._noticed[event.text] += 1
             if self._noticed[event.text] == 1:
                 self.say(f"{event.at:9.3f}  tap      {event.text}")
+
+    def hurried(self) -> bool:
+        """Whether the user gives up what has still to be written; told once that something has."""
+        self._asked += 1
+        if self._asked == _PATIENT:
+            self.say("stopped; what was recorded last is still being written, Ctrl-C gives it up")
+        return bool(signal.sigpending() & _ENDINGS)
 
     def summary(self, outcome: object, out: Path) -> int:
         """What was seen, in a few lines; the exit code."""

@@ -123,7 +123,8 @@ class Proxy:
             UsageError: it would.
         """
         to, here = ipaddress.ip_address(str(self._to[0]).partition("%")[0]), ipaddress.ip_address(self.address.host)
-        same = to == here or (here.is_unspecified and _is_ours(self._to_family, self._to)) or to.is_unspecified
+        any_of_ours = here.is_unspecified and _is_ours(self._to_family, self._to)
+        same = to == here or any_of_ours or (to.is_unspecified and here.is_loopback)
         if same and self._to[1] == self.address.port:
             raise UsageError(f"--to {self.address} is where the tap itself listens; name the server, or listen on another port")
 

@@ -64,8 +64,11 @@ def tapping(
     *,
     tell: Callable[[Finding], None] = lambda _: None,
     notice: Callable[[Event], None] = lambda _: None,
+    hurried: Callable[[], bool] = lambda: False,
 ) -> Iterator[tuple[Address, Outcome]]:
     """Pass on, listen and record until the block ends; where it listens, and what it has seen once the block has ended.
+
+    ``hurried`` is asked at the end, as long as something has still to be written, and gives that up.
 
     Raises:
         UsageError: a host has no address, or nothing can listen to the protocol.
@@ -90,7 +93,9 @@ def tapping(
     except BaseException:
         proxy.stop()
         raise
-    scribe = Scribe(listener, keeper, recorder, tell=noted, notice=notice, elapsed=proxy.elapsed)
+    # What is told must be as redacted as what is recorded.
+    teller = known.listen(wishes.profile, wishes.patience) if wishes.redacted else None
+    scribe = Scribe(listener, keeper, recorder, teller=teller, tell=noted, notice=notice, elapsed=proxy.elapsed)
     scribes.append(scribe)
     scribe.start()
     proxy.start()
@@ -103,7 +108,7 @@ def tapping(
         outcome.seconds = proxy.elapsed()
         proxy.stop()
         sys.setswitchinterval(before)
-        done = scribe.close()
+        done = scribe.close(hurried=hurried)
         outcome.counts = dict(scribe.counts)
         outcome.guesses = {"client": listener.guess("client"), "server": listener.guess("server")}
         outcome.trouble = recorder.trouble if done else "what was recorded last could not be written in time"

@@ -29,7 +29,7 @@ class Generation:
         """Its releases, to be looked for."""
         return frozenset(self.releases)
 
-    @property
+    @functools.cached_property
     def profile(self) -> LmProfile:
         """That of its newest release."""
         return lm_profile(self.releases[-1])

@@ -200,6 +200,23 @@ def test_what_a_peer_sent_cannot_act(write, run, form):
     assert form != "html" or "<script" not in out
 
 
+@pytest.mark.parametrize("form", ["text", "html", "json", "pcap"])
+def test_a_recording_is_never_written_over(write, run, form):
+    file = write(GOOD)
+    before = file.read_bytes()
+    code, _, err = run("explain", file, "--format", form, "--out", file)
+    assert (code, "is the recording itself" in err) == (2, True)
+    assert file.read_bytes() == before
+
+
+def test_packets_of_what_was_left_out_are_bounded(write, run, tmp_path):
+    events = talk(("client", put(b"v" * 9000)[:186]))
+    events += [type(events[0])(2.0, 1, "client", "data", length=1 << 40)]
+    code, _, err = run("explain", write(events), "--format", "pcap", "--out", tmp_path / "it.pcap")
+    assert (code, "bytes of payload were left out" in err) == (2, True)
+    assert not (tmp_path / "it.pcap").exists()
+
+
 def test_what_is_no_recording_is_told_with_file_and_line(run, tmp_path):
     (tmp_path / "x.jsonl").write_text("{}\n")
     code, _, err = run("explain", tmp_path / "x.jsonl")
