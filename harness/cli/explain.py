@@ -62,7 +62,8 @@ def command(
     if out is not None and out.resolve() == recording.resolve():
         raise UsageError(f"--out {out}: that is the recording itself; name another file")
     if form is Format.PCAP:
-        return _write_packets(recording, out)
+        _write_packets(recording, out)
+        return int(ExitCode.CONFORMANT)
     story = read_story(recording, Release.parse(profile) if profile is not None else None)
     if connection is not None:
         story = only_connection(story, connection)
@@ -74,7 +75,7 @@ def command(
     return int(ExitCode.NOT_CONFORMANT if story.guilty else ExitCode.CONFORMANT)
 
 
-def _write_packets(recording: Path, out: Path | None) -> int:
+def _write_packets(recording: Path, out: Path | None) -> None:
     from harness.tap.explain import write_pcap
 
     if out is None and sys.stdout.isatty():
@@ -82,7 +83,6 @@ def _write_packets(recording: Path, out: Path | None) -> int:
     packets = io.BytesIO()
     write_pcap(recording, packets)
     write_document(packets.getvalue(), out)
-    return int(ExitCode.CONFORMANT)
 
 
 def _write(story: Story, form: Format, out: Path | None) -> None:

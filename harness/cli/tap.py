@@ -21,6 +21,8 @@ from reports.verdict import ExitCode
 from wire.release import Release
 
 _ENDINGS: Final = frozenset({signal.SIGINT, signal.SIGTERM})
+_LONGEST: Final = 100_000_000
+"""Seconds that can be waited for."""
 _SHOWN_OF_A_RULE: Final = 5
 """Findings of one rule that are told one by one."""
 _PATIENT: Final = 5
@@ -84,6 +86,10 @@ def record(
             f"other machines can reach {at.host}, and whoever connects reaches the server behind the tap; "
             "listen on 127.0.0.1, or add --allow-remote if you mean it"
         )
+    if for_ is not None and not 0 <= for_ <= _LONGEST:
+        raise UsageError(f"--for takes seconds from 0 to {_LONGEST}; without it the tap runs until Ctrl-C")
+    if not 0 < patience <= _LONGEST:
+        raise UsageError(f"--patience takes seconds, more than 0 and at most {_LONGEST}")
     wishes = Wishes(
         listen=at,
         to=Address.parse(to, what="--to"),
@@ -247,13 +253,18 @@ def replay(
     from harness.tap.case import make_case, mock_of, play, read_case
     from reports.escape import escape
 
+    if lmcache is not None and to != "mock":
+        raise UsageError("--lmcache is for --to mock; a server is of the release that it is")
     case = read_case(recording) or make_case(recording, "replay")
     if to == "mock":
         with mock_of(case["protocol"], lmcache or case["release"]) as (host, port):
             found = play(host, port, case["protocol"], case["transcript"])
     else:
         address = Address.parse(to, what="--to")
-        found = play(address.host, address.port, case["protocol"], case["transcript"])
+        try:
+            found = play(address.host, address.port, case["protocol"], case["transcript"])
+        except OSError as error:
+            raise UsageError(f"the server at {address}: {error.strerror or error}; is it running?") from None
     for line in found:
         typer.echo(escape(line))
     if not found:

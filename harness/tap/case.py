@@ -133,21 +133,24 @@ def write_case(path: Path, folder: Path, name: str) -> tuple[Path, Path]:
 
     Raises:
         RecordingError: the file cannot be read, or is no recording; or one of the two files is there already.
-        UsageError: the name is no name of a test, or the protocol has no cases.
+        UsageError: the name is no name of a test, the folder cannot be made, or the protocol has no cases.
     """
     if not _NAME.fullmatch(name):
         raise UsageError(f"--name takes lower-case letters, digits and underscores, as in the name of a test, not {name!r}")
-    case = make_case(path, name)
     module, data = folder / f"test_{name}.py", folder / f"{name}.case.json"
-    folder.mkdir(parents=True, exist_ok=True)
+    for file in (module, data):
+        if file.exists():
+            raise RecordingError(f"{escape(str(file))} is there already; give another --name, or remove it first")
+    case = make_case(path, name)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise UsageError(f"--out {folder}: cannot be made: {error.strerror}; name another folder") from None
     source = re.sub(r"[^A-Za-z0-9._-]", "_", path.name)
     text = _MODULES[case["protocol"]].format(source=source, data=data.name, release=case["release"], name=name)
     for file, content in ((module, text), (data, json.dumps(case, indent=1) + "\n")):
-        try:
-            with file.open("x", encoding="utf-8") as opened:
-                opened.write(content)
-        except FileExistsError:
-            raise RecordingError(f"{escape(str(file))} is there already; give another --name, or remove it first") from None
+        with file.open("x", encoding="utf-8") as opened:
+            opened.write(content)
     return module, data
 
 

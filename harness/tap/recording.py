@@ -123,9 +123,7 @@ class Recorder:
         try:
             descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
         except FileExistsError:
-            raise RecordingError(
-                f"{escape(str(path))} is there already; name another file with --out, or remove it first"
-            ) from None
+            raise RecordingError(f"{escape(str(path))} is there already; name another file, or remove it first") from None
         except OSError as error:
             raise RecordingError(
                 f"cannot write a recording to {escape(str(path))}: {error.strerror}; name another file"
@@ -199,6 +197,10 @@ class Recording:
         """Where it was cut short, in words, once all events were read; empty: it was not."""
         try:
             self._file = path.open("rb")
+        except IsADirectoryError:
+            raise RecordingError(
+                f"{escape(str(path))} is a folder, and a recording is a file; the results of a run are for 'lmconform report'"
+            ) from None
         except OSError as error:
             raise RecordingError(f"cannot read {escape(str(path))}: {error.strerror}") from None
         self._number = 0
@@ -283,7 +285,7 @@ class Recording:
             if not whole and self._number > 1:
                 self.cut = f"it ends in the middle of line {self._number}"
                 return None
-            why = escape(str(error)) if isinstance(error, json.JSONDecodeError) else "not UTF-8, nested too deeply, or no number"
+            why = _WHY_NO_JSON.get(type(error)) or escape(str(error))
             raise RecordingError(f"{self._place()}: not JSON: {clip(why, 200)}") from None
         if self._number == 1 and isinstance(line, dict) and {"client", "releases", "targets"} <= line.keys():
             file = escape(str(self.path))
@@ -359,6 +361,7 @@ def _refuse(constant: str) -> None:
     raise ValueError(f"{constant} is no number")
 
 
+_WHY_NO_JSON: Final[dict[type[Exception], str]] = {UnicodeDecodeError: "not UTF-8", RecursionError: "nested too deeply"}
 _DECODER: Final = json.JSONDecoder(parse_constant=_refuse)
 
 

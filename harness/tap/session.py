@@ -20,6 +20,7 @@ from harness.tap.proxy import Proxy
 from harness.tap.recording import NOTHING, Header, Protocol, Recorder, Redacted, now
 from harness.tap.scribe import Scribe
 from harness.tap.wires import wire
+from harness.usage import UsageError
 from wire.release import Release
 
 MOST_BYTES: Final = 1 << 30
@@ -71,16 +72,18 @@ def tapping(
     ``hurried`` is asked at the end, as long as something has still to be written, and gives that up.
 
     Raises:
-        UsageError: a host has no address, or nothing can listen to the protocol.
+        UsageError: a host has no address, the port is in use, or nothing can listen to the protocol.
         RecordingError: the file cannot be made.
-        OSError: the port is in use.
     """
     outcome = Outcome()
     known = wire(wishes.protocol)
     listener = known.listen(wishes.profile, wishes.patience)
     keeper = known.keep(listener, limit=wishes.kept, redacted=wishes.redacted)
     scribes: list[Scribe] = []
-    proxy = Proxy(wishes.listen, wishes.to, lambda event: scribes[0].put(event))  # noqa: PLW0108  # made below
+    try:
+        proxy = Proxy(wishes.listen, wishes.to, lambda event: scribes[0].put(event))  # noqa: PLW0108  # made below
+    except OSError as error:
+        raise UsageError(f"cannot listen on {wishes.listen}: {error.strerror}; give another port, or 0 for any") from None
 
     def noted(finding: Finding) -> None:
         outcome.levels[finding.level] += 1
