@@ -46,7 +46,7 @@ class Watched:
     def violations(self, rules=RULES, *, within=None, without=(), outside=()):
         """What axe finds, as 'rule: selector' lines; empty where everybody can use the page.
 
-        ``rules`` are tags or single rules; rules in ``without`` are left out. Looked at is the page, or the part that the selector
+        ``rules`` are tags or single rules, without those in ``without``. Looked at is the page, or the part that the selector
         ``within`` means, but for what selectors in ``outside`` mean.
         """
         options = {"runOnly": rules, "rules": {rule: {"enabled": False} for rule in without}}
