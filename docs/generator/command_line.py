@@ -40,7 +40,10 @@ def page() -> str:
     """The whole page."""
     root: Any = typer.main.get_command(app)
     parts = [_INTRODUCTION, _section("lmconform", root, usage="lmconform COMMAND ...")]
-    parts += [_section(name, command, usage=_usage(name, command)) for name, command in root.commands.items()]
+    for name, command in root.commands.items():
+        parts.append(_section(name, command, usage=_usage(name, command)))
+        below = getattr(command, "commands", {})
+        parts += [_section(f"{name} {word}", one, usage=_usage(f"{name} {word}", one)) for word, one in below.items()]
     return "\n\n".join(parts) + "\n"
 
 

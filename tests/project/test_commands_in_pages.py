@@ -28,7 +28,8 @@ SHOWN = [
 
 
 def options(name):
-    parameters = COMMANDS[name].params
+    below = getattr(COMMANDS[name], "commands", {}).values()
+    parameters = [one for command in (COMMANDS[name], *below) for one in command.params]
     return {"--help", "-h"} | {option for one in parameters for option in (*one.opts, *one.secondary_opts)}
 
 

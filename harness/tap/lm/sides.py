@@ -84,7 +84,7 @@ class Sides:
         self._keys.add(text)
         known = writers(text)
         others = [release for release in RELEASES if release not in known]
-        what = f"the key {text!r}, " + (f"as {ranges(known)} would write it" if known else "which no release writes")
+        what = f"the key {text!r}, " + (f"as written by {ranges(known)}" if known else "which no release writes")
         candidates = self._suspects["client"].left
         release = max(candidates) if candidates else RELEASES[-1]
         place = next((part.offset for part in key_parts(release, text) if part.expected), 0)
@@ -131,9 +131,9 @@ class Sides:
             if imagined.due >= replies or imagined.blind:
                 continue
             if imagined.refusal is not None:
-                why = f"it goes on after a request at byte {imagined.refusal.offset} that it would refuse: {imagined.refusal.why}"
+                why = f"it answers after the request at byte {imagined.refusal.offset}, which they refuse: {imagined.refusal.why}"
             elif imagined.waits_for:
-                why = f"it answers where it would still wait for {imagined.waits_for} bytes"
+                why = f"it answers where they still wait for {imagined.waits_for} bytes"
             else:
                 continue
             self._exclude_server(imagined.generation, reply.at, connection, reply.offset, why, weak=False)
@@ -145,7 +145,7 @@ class Sides:
         self._suspects["server"].seen += 1
         for imagined in self._imagined.get(connection, ()):
             if imagined.refusal is None and not imagined.blind and imagined.due > replies:
-                why = f"it ends the connection at {exchange.name}, which it would answer"
+                why = f"it ends the connection at {exchange.name}, which they answer"
                 self._exclude_server(imagined.generation, at, connection, None, why, weak=True)
 
     def silent(self, connection: int, at: float, replies: int, exchange: Exchange) -> None:
@@ -153,7 +153,7 @@ class Sides:
         self._suspects["server"].seen += 1
         for imagined in self._imagined.get(connection, ()):
             if imagined.refusal is None and not imagined.blind and imagined.due > replies:
-                why = f"it does not answer {exchange.name}, which it would answer"
+                why = f"it does not answer {exchange.name}, which they answer"
                 self._exclude_server(imagined.generation, at, connection, None, why, weak=True)
 
     def waits(self, connection: int) -> dict[Generation, int]:
@@ -249,6 +249,8 @@ def _wrong_byte(writer: Release, reader: Release, header: bytes) -> WrongByte | 
     one, other = _spans(writer, header), _spans(reader, header)
     for place in sorted({*one, *other}):
         meant, read = _covering(one, place), _covering(other, place)
+        if meant is None and read is not None and read.missing:
+            meant = _Span(place, 1, "the end", "of the key")
         if meant is None or read is None or _same(meant, read):
             continue
         size = min(meant.offset + meant.size, read.offset + read.size) - place
@@ -271,6 +273,8 @@ class _Span:
     size: int
     name: str
     value: str
+    missing: bool = False
+    """It had to be there, and is not."""
 
     @property
     def words(self) -> str:
@@ -291,7 +295,7 @@ def _spans(release: Release, header: bytes) -> dict[int, _Span]:
         offset = begin + part.offset
         size = max(1, len(part.text.encode(errors="surrogateescape")))
         value = repr(part.text) + (f" (not {part.expected})" if part.expected else "")
-        found.setdefault(offset, _Span(offset, size, part.name, value))
+        found.setdefault(offset, _Span(offset, size, part.name, value, missing=not part.text and bool(part.expected)))
     return found
 
 

@@ -31,11 +31,7 @@ def _evidence(side: Side, reading: Reading, *, weak: bool) -> list[Evidence]:
     result = []
     for (connection, at, offset), releases in by_message.items():
         newest, release = side.excluded[reading][max(releases)], max(releases)
-        words = (
-            f"{newest.operation} has {newest.wrong.got} as {newest.wrong.what}, and lmcache {release} has {newest.wrong.expected}"
-        )
-        if newest.wrong.what in ("reply", "silence"):
-            words = _words(newest.operation, newest.wrong, release)
+        words = _words(newest.operation, newest.wrong, release)
         certain = all(one in side.excluded["loose"] for one in releases)
         result.append(Evidence(at, connection, offset, words, tuple(sorted(whole_groups(releases))), weak and not certain))
     return result

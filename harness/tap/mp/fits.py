@@ -137,7 +137,7 @@ def _wrong_wrapper(release: Release, value: Value, path: Path) -> Iterator[Misfi
     data = bytes(value.data)
     form = wrapper_form(data)
     if DATA_ONLY[release]:
-        if not form.startswith("a map"):
+        if not form.startswith("a map of type"):
             yield Misfit(path, "a KV tensor as a map", form)
         return
     known = {f"a pickle of {modules[release]}.{name}" for name, modules in MODULES.items() if modules[release] is not None}

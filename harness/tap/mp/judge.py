@@ -20,6 +20,7 @@ from harness.tap.mp.rules import RULES
 from harness.tap.mp.sides import Sides
 from reports.collisions.effects import READERS_WANTED_BY
 from reports.collisions.harm import Harm
+from wire.mp.operations import RENAMED
 from wire.release import Release
 
 MOST_UNDECIDED: Final = 2048
@@ -140,9 +141,9 @@ class Judge:
             f"lmcache {spans(whole_groups(servers))}" if alike else f"lmcache {servers[-1]}, and likewise at all that it may be"
         )
         words = f"{found.meant} at a server of {place}: {found.what}"
-        known = next((operation.meaning for operation in asked.meant.values() if operation is not None), "")
-        if found.harm in GRAVE and unasked(known):
-            words += f"; {unasked(known)}"
+        meaning = RENAMED.get(found.meant, found.meant)
+        if found.harm in GRAVE and unasked(meaning):
+            words += f"; {unasked(meaning)}"
         return self.first(made(found.rule, asked, words, found.wrong))
 
 

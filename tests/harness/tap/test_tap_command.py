@@ -7,9 +7,10 @@ import signal
 import socket
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
-from tapped import KEY, PATIENCE, connect, hit, put, reply, request, talk
+from tapped import KEY, PATIENCE, connect, hit, put, read_all, reply, request, talk
 
 from harness.cli.main import main
 from harness.tap.address import Address
@@ -19,6 +20,7 @@ from harness.tap.session import Wishes, tapping
 from mockserver.faults import parse_plan
 from mockserver.lm import LmServer
 
+ROOT = str(Path(__file__).resolve().parents[3])
 VALUE = b"v" * 64
 PLANTED = "<script>alert(1)</script>\x1b[31m\u202e|`"
 
@@ -77,17 +79,16 @@ class Tap:
         return out
 
 
-ROOT = str(__import__("pathlib").Path(__file__).resolve().parents[3])
-
-
 def test_a_tap_records_and_ends_at_once_with_a_footer(tmp_path):
     with LmServer("0.5.6") as server:
         tap = Tap(server.port, tmp_path, "--out", "it.jsonl")
-        with connect(tap.address) as client:
-            client.sendall(put(VALUE) + request(2) + request(2, dtype=9))
-            assert client.recv(1000) == hit(VALUE)
-            assert client.recv(1) == b""
-        out = tap.stop()
+        try:
+            with connect(tap.address) as client:
+                client.sendall(put(VALUE) + request(2) + request(2, dtype=9))
+                assert read_all(client) == hit(VALUE)
+            out = tap.stop()
+        finally:
+            tap.process.kill()
     assert tap.process.returncode == 1
     assert "unknown-dtype: request 3 (GET) has dtype 9" in out
     assert "LM-REQ-006" in out
