@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Final
+from typing import ClassVar, Final
 
 from harness.tap.event import OTHER, Event, Side
 from harness.tap.listener import Listener, Piece
@@ -84,6 +84,9 @@ class _Connection:
 
 class Keeper:
     """Makes of each event those that are written down."""
+
+    needs_pieces: ClassVar[bool] = True
+    """Whether the listener has to hear an event before it, and to say how it divides."""
 
     def __init__(
         self,

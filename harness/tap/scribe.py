@@ -27,7 +27,11 @@ _MUCH: Final = 4 << 20
 
 
 class Scribe:
-    """Gets the events of a proxy, and hands them to a listener and to a recorder in a thread of its own."""
+    """Gets the events of a proxy, and hands them to a listener and to a recorder in a thread of its own.
+
+    What is told is what ``teller`` hears. It is the listener itself, or one that hears only what is written down, so that nothing
+    is told that a redacted recording does not have.
+    """
 
     def __init__(
         self,
@@ -36,6 +40,7 @@ class Scribe:
         recorder: Recorder | None,
         *,
         tell: Callable[[Finding], None],
+        teller: Listener | None = None,
         notice: Callable[[Event], None] = lambda _: None,
         elapsed: Callable[[], float],
         most_waiting: int = MOST_WAITING,
@@ -44,6 +49,7 @@ class Scribe:
         self._keeper = keeper
         self._recorder = recorder
         self._tell = tell
+        self._teller = listener if teller is None else teller
         self._notice = notice
         self._elapsed = elapsed
         self._most_waiting = most_waiting
@@ -116,14 +122,14 @@ class Scribe:
                     self._bytes -= len(event.data) + _WEIGHT
                     self._changed.notify_all()
             now = batch[-1].at if batch else self._elapsed()
-            self._listen(lambda moment=now: self._listener.tick(moment))  # type: ignore[misc]
             self._write(self._keeper.tick(now))
+            self._listen(lambda moment=now: self._teller.tick(moment))  # type: ignore[misc]
             if self._recorder is not None:
                 self._recorder.flush()
             if closing and not batch:
                 break
-        self._listen(lambda: self._listener.finish(self._elapsed()))
         self._write(self._keeper.finish())
+        self._listen(lambda: self._teller.finish(self._elapsed()))
         if self._recorder is not None:
             if self.counts["lost_events"]:
                 self._recorder.incomplete(f"{self.counts['lost_events']} segments were {GAP}")
@@ -137,22 +143,26 @@ class Scribe:
         if event.do == "error":
             self._notice(event)
         pieces: Iterable[Piece] = ()
-        self._listen(lambda: self._listener.hear(event))
-        if event.do == "data":
+        if self._teller is self._listener or self._keeper.needs_pieces:
+            self._listen(lambda: self._listener.hear(event), told=self._teller is self._listener)
+        if event.do == "data" and self._keeper.needs_pieces:
             pieces = self._listener.pieces() if not self.defect else (Piece(event.size, "frame"),)
         self._write(self._keeper.keep(event, tuple(pieces)))
 
-    def _listen(self, hear: Callable[[], Iterable[Finding]]) -> None:
+    def _listen(self, hear: Callable[[], Iterable[Finding]], *, told: bool = True) -> None:
         if self.defect:
             return
         try:
             for finding in hear():
-                self.findings[finding.rule.name] += 1
-                self._tell(finding)
+                if told:
+                    self.findings[finding.rule.name] += 1
+                    self._tell(finding)
         except Exception as defect:  # noqa: BLE001  # recording goes on whatever the listener does
             self.defect = f"{type(defect).__name__}: {defect}"
 
     def _write(self, events: Iterable[Event]) -> None:
         for event in events:
+            if self._teller is not self._listener:
+                self._listen(lambda one=event: self._teller.hear(one))  # type: ignore[misc]
             if self._recorder is not None:
                 self._recorder.event(event)

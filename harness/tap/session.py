@@ -76,6 +76,7 @@ def tapping(
     known = wire(wishes.protocol)
     listener = known.listen(wishes.profile, wishes.patience)
     keeper = known.keep(listener, limit=wishes.kept, redacted=wishes.redacted)
+    teller = known.listen(wishes.profile, wishes.patience) if wishes.redacted else listener
     scribes: list[Scribe] = []
     proxy = Proxy(wishes.listen, wishes.to, lambda event: scribes[0].put(event))  # noqa: PLW0108  # made below
 
@@ -90,7 +91,7 @@ def tapping(
     except BaseException:
         proxy.stop()
         raise
-    scribe = Scribe(listener, keeper, recorder, tell=noted, notice=notice, elapsed=proxy.elapsed)
+    scribe = Scribe(listener, keeper, recorder, tell=noted, teller=teller, notice=notice, elapsed=proxy.elapsed)
     scribes.append(scribe)
     scribe.start()
     proxy.start()
@@ -105,6 +106,6 @@ def tapping(
         sys.setswitchinterval(before)
         done = scribe.close()
         outcome.counts = dict(scribe.counts)
-        outcome.guesses = {"client": listener.guess("client"), "server": listener.guess("server")}
+        outcome.guesses = {"client": teller.guess("client"), "server": teller.guess("server")}
         outcome.trouble = recorder.trouble if done else "what was recorded last could not be written in time"
         outcome.defect = scribe.defect
