@@ -38,7 +38,11 @@ def test_the_bytes_of_a_member_are_marked_in_its_frame(more):
 
 def test_a_reply_is_shown_as_one():
     one = found(at_work().ask("NOOP").frames(b"\x01", pack(24), pack(500), side="server"), "mp.reply.form")
-    assert (one.frame.title, one.frame.data, one.frame.marks) == ("frame 2 of the reply to request 2, 3 bytes", pack(500), ((0, 3),))
+    assert (one.frame.title, one.frame.data, one.frame.marks) == (
+        "frame 2 of the reply to request 2, 3 bytes",
+        pack(500),
+        ((0, 3),),
+    )
 
 
 def test_what_is_missing_has_no_bytes_and_those_behind_are_not_shown_for_it():

@@ -2,14 +2,16 @@
 
 import base64
 import json
+import socket
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec.msgpack import Ext
-from zmtp_speech import Talk, command, greeting, key, spoken
+from zmtp_speech import Talk, command, greeting, key, message, ready, spoken
 
 from fixturegen.corpus import load_corpus
+from harness.tap.address import Address
 from harness.tap.mp.keeper import MpKeeper
 from harness.tap.mp.lint import MpListener, listen
 from harness.tap.mp.packed import number, places
@@ -18,6 +20,7 @@ from harness.tap.mp.redact import Redactor
 from harness.tap.pseudonyms import Pseudonyms
 from harness.tap.recording import NOTHING, Redacted
 from harness.tap.scribe import Scribe
+from harness.tap.session import Wishes, tapping
 from wire.mp.registration import encode_registration
 from wire.mp.values import pack, unpack
 from wire.release import Release
@@ -118,6 +121,25 @@ def test_what_is_told_live_has_no_secret_that_the_recording_has_not():
     hidden = (*SECRETS, str(1 << 40), SECRETS[2][:16].encode().hex())
     leaks = [(secret, found.rule.name) for found in redacted for secret in hidden if secret in repr(found)]
     assert leaks == []
+
+
+@pytest.mark.parametrize(("redacted", "said"), [(NOTHING, True), (EVERYTHING, False)])
+def test_a_tap_tells_what_it_records(tmp_path, redacted, said):
+    told = []
+    sent = greeting() + ready(b"DEALER") + 2 * message(pack(SECRETS[2]), pack(24))
+    with socket.create_server(("127.0.0.1", 0)) as there:
+        to = Address("127.0.0.1", there.getsockname()[1])
+        wishes = Wishes(Address("127.0.0.1", 0), to, "mp", tmp_path / "tap.jsonl", redacted=redacted)
+        with tapping(wishes, tell=told.append) as (at, outcome), socket.create_connection((at.host, at.port)) as client:
+            client.sendall(sent)
+            accepted, _ = there.accept()
+            with accepted:
+                accepted.settimeout(10)
+                assert accepted.recv(len(sent), socket.MSG_WAITALL) == sent
+    assert outcome.defect == outcome.trouble == ""
+    (reused,) = [found for found in told if found.rule.name == "mp.uid.reused"]
+    assert (pack(SECRETS[2])[:16].hex() in reused.summary) is said
+    assert (sent.hex()[-40:] in (tmp_path / "tap.jsonl").read_text()) is said
 
 
 def cut(events, size):
