@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import sys
 from enum import StrEnum
@@ -12,6 +13,7 @@ import typer
 from rich.console import Console
 
 from harness.cli.numbers import whole
+from harness.files import write_document
 from harness.usage import UsageError
 from reports.verdict import ExitCode
 from wire.release import Release
@@ -57,8 +59,11 @@ def command(
     from harness.tap.explain import read_story
     from harness.tap.text import only_connection
 
+    if out is not None and out.resolve() == recording.resolve():
+        raise UsageError(f"--out {out}: that is the recording itself; name another file")
     if form is Format.PCAP:
-        return _write_packets(recording, out)
+        _write_packets(recording, out)
+        return int(ExitCode.CONFORMANT)
     story = read_story(recording, Release.parse(profile) if profile is not None else None)
     if connection is not None:
         story = only_connection(story, connection)
@@ -70,17 +75,14 @@ def command(
     return int(ExitCode.NOT_CONFORMANT if story.guilty else ExitCode.CONFORMANT)
 
 
-def _write_packets(recording: Path, out: Path | None) -> int:
+def _write_packets(recording: Path, out: Path | None) -> None:
     from harness.tap.explain import write_pcap
 
-    if out is not None:
-        with out.open("wb") as file:
-            write_pcap(recording, file)
-    elif sys.stdout.isatty():
+    if out is None and sys.stdout.isatty():
         raise UsageError("a capture file is not for a terminal; name a file with --out")
-    else:
-        write_pcap(recording, sys.stdout.buffer)
-    return int(ExitCode.CONFORMANT)
+    packets = io.BytesIO()
+    write_pcap(recording, packets)
+    write_document(packets.getvalue(), out)
 
 
 def _write(story: Story, form: Format, out: Path | None) -> None:
@@ -89,8 +91,8 @@ def _write(story: Story, form: Format, out: Path | None) -> None:
     from harness.tap.text import story_lines
     from reports.layout import fit
 
-    if form is Format.TEXT and out is None:
-        console = Console(highlight=False)
+    console = Console(highlight=False)
+    if form is Format.TEXT and out is None and console.is_terminal:
         for line in story_lines(story, fit(console.width)):
             console.print(line, soft_wrap=True)
     else:
@@ -99,8 +101,5 @@ def _write(story: Story, form: Format, out: Path | None) -> None:
         elif form is Format.JSON:
             text = json.dumps(story_to_json(story), indent=2) + "\n"
         else:
-            text = "".join(f"{line.plain}\n" for line in story_lines(story, fit(100)))
-        if out is None:
-            sys.stdout.write(text)
-        else:
-            out.write_text(text, "utf-8")
+            text = "".join(f"{line.plain}\n" for line in story_lines(story, fit(console.width if out is None else 100)))
+        write_document(text.encode(), out)

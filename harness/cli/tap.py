@@ -21,8 +21,12 @@ from reports.verdict import ExitCode
 from wire.release import Release
 
 _ENDINGS: Final = frozenset({signal.SIGINT, signal.SIGTERM})
+_LONGEST: Final = 100_000_000
+"""Seconds that can be waited for."""
 _SHOWN_OF_A_RULE: Final = 5
 """Findings of one rule that are told one by one."""
+_PATIENT: Final = 5
+"""How often it is asked at the end whether somebody is in a hurry before the wait is told, five times a second."""
 _STYLES: Final = {"error": "bold red", "warning": "yellow", "note": "cyan"}
 _Protocol = Literal["lm", "mp"]
 
@@ -82,6 +86,10 @@ def record(
             f"other machines can reach {at.host}, and whoever connects reaches the server behind the tap; "
             "listen on 127.0.0.1, or add --allow-remote if you mean it"
         )
+    if for_ is not None and not 0 <= for_ <= _LONGEST:
+        raise UsageError(f"--for takes seconds from 0 to {_LONGEST}; without it the tap runs until Ctrl-C")
+    if not 0 < patience <= _LONGEST:
+        raise UsageError(f"--patience takes seconds, more than 0 and at most {_LONGEST}")
     wishes = Wishes(
         listen=at,
         to=Address.parse(to, what="--to"),
@@ -97,7 +105,7 @@ def record(
     # Blocked, and then waited for, as in 'lmconform serve'; threads that are started meanwhile inherit it.
     before = signal.pthread_sigmask(signal.SIG_BLOCK, _ENDINGS)
     try:
-        with tapping(wishes, tell=speaker.finding, notice=speaker.notice) as (address, outcome):
+        with tapping(wishes, tell=speaker.finding, notice=speaker.notice, hurried=speaker.hurried) as (address, outcome):
             speaker.say(f"tap listens on {address}, passes on to {wishes.to}, and records into {wishes.out}")
             if for_ is None:
                 signal.sigwait(_ENDINGS)
@@ -130,6 +138,7 @@ class _Speaker:
         self._lock = threading.Lock()
         self._told: Counter[str] = Counter()
         self._noticed: Counter[str] = Counter()
+        self._asked = 0
 
     def say(self, line: str | Text) -> None:
         from reports.escape import escape
@@ -168,6 +177,13 @@ class _Speaker:
             self._noticed[event.text] += 1
             if self._noticed[event.text] == 1:
                 self.say(f"{event.at:9.3f}  tap      {event.text}")
+
+    def hurried(self) -> bool:
+        """Whether the user gives up what has still to be written; told once that something has."""
+        self._asked += 1
+        if self._asked == _PATIENT:
+            self.say("stopped; what was recorded last is still being written, Ctrl-C gives it up")
+        return bool(signal.sigpending() & _ENDINGS)
 
     def summary(self, outcome: object, out: Path) -> int:
         """What was seen, in a few lines; the exit code."""
@@ -237,13 +253,18 @@ def replay(
     from harness.tap.case import make_case, mock_of, play, read_case
     from reports.escape import escape
 
+    if lmcache is not None and to != "mock":
+        raise UsageError("--lmcache is for --to mock; a server is of the release that it is")
     case = read_case(recording) or make_case(recording, "replay")
     if to == "mock":
         with mock_of(case["protocol"], lmcache or case["release"]) as (host, port):
             found = play(host, port, case["protocol"], case["transcript"])
     else:
         address = Address.parse(to, what="--to")
-        found = play(address.host, address.port, case["protocol"], case["transcript"])
+        try:
+            found = play(address.host, address.port, case["protocol"], case["transcript"])
+        except OSError as error:
+            raise UsageError(f"the server at {address}: {error.strerror or error}; is it running?") from None
     for line in found:
         typer.echo(escape(line))
     if not found:

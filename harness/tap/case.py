@@ -119,7 +119,8 @@ def make_case(path: Path, name: str) -> dict[str, Any]:
         events = list(recording.events())
         story = known.tell(header, events, None)
         server = story.guesses["server"]
-        release = header.profile or (str(server.candidates[-1]) if server.candidates else KNOWN_RELEASES[-1])
+        guessed = server.candidates[-1] if server.candidates else Release.parse(KNOWN_RELEASES[-1])
+        release = str(Release.parse(header.profile) if header.profile is not None else guessed)
         title = f"What crossed the wire between {header.listen} and {header.to}, {header.started}."
         return {"protocol": header.protocol, "release": release, "transcript": known.transcribe(events, name, title)}
 
@@ -132,21 +133,24 @@ def write_case(path: Path, folder: Path, name: str) -> tuple[Path, Path]:
 
     Raises:
         RecordingError: the file cannot be read, or is no recording; or one of the two files is there already.
-        UsageError: the name is no name of a test, or the protocol has no cases.
+        UsageError: the name is no name of a test, the folder cannot be made, or the protocol has no cases.
     """
     if not _NAME.fullmatch(name):
         raise UsageError(f"--name takes lower-case letters, digits and underscores, as in the name of a test, not {name!r}")
-    case = make_case(path, name)
     module, data = folder / f"test_{name}.py", folder / f"{name}.case.json"
-    folder.mkdir(parents=True, exist_ok=True)
+    for file in (module, data):
+        if file.exists():
+            raise RecordingError(f"{escape(str(file))} is there already; give another --name, or remove it first")
+    case = make_case(path, name)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise UsageError(f"--out {folder}: cannot be made: {error.strerror}; name another folder") from None
     source = re.sub(r"[^A-Za-z0-9._-]", "_", path.name)
     text = _MODULES[case["protocol"]].format(source=source, data=data.name, release=case["release"], name=name)
     for file, content in ((module, text), (data, json.dumps(case, indent=1) + "\n")):
-        try:
-            with file.open("x", encoding="utf-8") as opened:
-                opened.write(content)
-        except FileExistsError:
-            raise RecordingError(f"{escape(str(file))} is there already; give another --name, or remove it first") from None
+        with file.open("x", encoding="utf-8") as opened:
+            opened.write(content)
     return module, data
 
 

@@ -78,13 +78,13 @@ class Event:
         """
         return cls(
             at=float(line["at"]),
-            connection=line["connection"],
+            connection=int(line["connection"]),
             side=line["from"],
             do=line["do"],
             data=bytes.fromhex(line.get("data", "")),
-            length=line.get("length"),
+            length=int(line["length"]) if "length" in line else None,
             sha256=line.get("sha256", ""),
-            until=line.get("until"),
+            until=float(line["until"]) if "until" in line else None,
             more=line.get("more", False),
             text=line.get("text", ""),
         )

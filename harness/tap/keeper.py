@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import ClassVar, Final
+from typing import Final
 
 from harness.tap.event import OTHER, Event, Side
 from harness.tap.listener import Listener, Piece
@@ -38,6 +38,8 @@ class _Stream:
     """Bytes of the payload that are written down."""
     digest: hashlib._Hash | None = None
     """Of the payload so far; None outside of payloads."""
+    noise: bool = False
+    """What passes is no payload, or one of which nobody saw where it began: it has no digest."""
     run: Event | None = None
     """Payload that is left out, and not yet written down."""
     key: bytearray = field(default_factory=bytearray)
@@ -56,7 +58,8 @@ class _Connection:
         """Payload that is left out is told up to here."""
         stream = self.streams[side]
         if stream.run is not None and stream.digest is not None:
-            self.waiting.append(replace(stream.run, sha256=self.told(stream.digest.hexdigest())))
+            digest = "" if stream.noise else self.told(stream.digest.hexdigest())
+            self.waiting.append(replace(stream.run, sha256=digest))
         stream.run = None
 
     def name(self, key: bytearray, made: bytes) -> None:
@@ -85,9 +88,6 @@ class _Connection:
 class Keeper:
     """Makes of each event those that are written down."""
 
-    needs_pieces: ClassVar[bool] = True
-    """Whether the listener has to hear an event before it, and to say how it divides."""
-
     def __init__(
         self,
         listener: Listener,
@@ -104,7 +104,9 @@ class Keeper:
 
     def keep(self, event: Event, pieces: Sequence[Piece]) -> list[Event]:
         """The events to write for one that happened, and for others that waited for it."""
-        connection = self._connections.setdefault(event.connection, _Connection(self._told))
+        connection = self._connections.get(event.connection)
+        if connection is None:
+            connection = self._connections[event.connection] = _Connection(self._told)
         if event.do == "data":
             self._keep_data(connection, event, pieces)
         else:
@@ -145,15 +147,14 @@ class Keeper:
         place = 0
         for piece in pieces:
             end = place + piece.length
-            more = event.more or end < event.size
-            part = replace(event, data=event.data[place:end], more=more)
-            if event.length is not None:
-                part = replace(event, length=piece.length, more=more)
+            part = event if piece.length == event.size else _cut(event, place, end)
             place = end
-            if piece.kind == "payload":
+            if piece.kind != "payload" and not (piece.kind == "noise" and stream.noise):
+                connection.end_run(event.side)
+                stream.noise, stream.digest = piece.kind == "noise", None
+            if piece.kind in {"payload", "noise"}:
                 self._keep_payload(connection, stream, part, ends=piece.ends)
                 continue
-            connection.end_run(event.side)
             if piece.kind == "key" and self._redacted.keys and part.length is None:
                 connection.waiting.append(_KeyPart(part, len(stream.key), stream.key))
                 stream.key += part.data
@@ -172,11 +173,11 @@ class Keeper:
             stream.digest = hashlib.sha256()
             stream.kept = 0
         stream.digest.update(part.data)
-        room = max(0, self._limit - stream.kept)
+        room = 0 if stream.noise and self._redacted else max(0, self._limit - stream.kept)
         left_out = len(part.data) - room
         if room:
             stream.kept += min(room, len(part.data))
-            connection.waiting.append(replace(part, data=part.data[:room], more=part.more or left_out > 0))
+            connection.waiting.append(_cut(part, 0, room) if left_out > 0 else part)
         if left_out > 0:
             if stream.run is None:
                 stream.run = replace(part, data=b"", length=left_out)
@@ -184,7 +185,15 @@ class Keeper:
                 stream.run = replace(stream.run, length=(stream.run.length or 0) + left_out, until=part.at, more=part.more)
         if ends:
             connection.end_run(part.side)
-            stream.digest = None
+            stream.digest, stream.noise = None, False
 
     def _told(self, digest: str) -> str:
         return self._pseudonyms.digest(digest) if self._redacted.payloads else digest
+
+
+def _cut(event: Event, place: int, end: int) -> Event:
+    """A stretch of a segment."""
+    more = event.more or end < event.size
+    if event.length is not None:
+        return replace(event, length=end - place, more=more)
+    return replace(event, data=event.data[place:end], more=more)

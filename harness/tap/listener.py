@@ -11,7 +11,7 @@ from harness.tap.finding import Finding
 from harness.tap.guess import Guess
 from harness.tap.pseudonyms import Pseudonyms
 
-Kind: TypeAlias = Literal["frame", "key", "payload"]
+Kind: TypeAlias = Literal["frame", "key", "payload", "noise"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,7 +20,8 @@ class Piece:
 
     length: int
     kind: Kind
-    """``payload`` may be left out of a recording, ``key`` may be redacted, all else is kept as it is."""
+    """``payload`` may be left out of a recording, ``key`` may be redacted, ``noise`` is what is none of them and may hold
+    either, so that a redacted recording has none of it; ``frame`` is kept as it is."""
     ends: bool = False
     """The key or the payload that it belongs to ends with it; what follows belongs to another."""
 

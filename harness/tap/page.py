@@ -48,6 +48,8 @@ def story_page(story: Story) -> str:
     left = MOST_ROWS
     conversations = []
     for one in story.conversations:
+        if not left:
+            break
         rows = one.rows[:left]
         left -= len(rows)
         conversations.append((one, [(row, _bar(one, story.seconds, row)) for row in rows], len(one.rows) - len(rows)))
@@ -60,6 +62,7 @@ def story_page(story: Story) -> str:
         levels=[(level, story.levels.get(level, 0), _CLASSES[level]) for level in LEVELS],
         classes=_CLASSES,
         conversations=conversations,
+        more_conversations=len(story.conversations) - len(conversations),
         redacted=[name for name, done in vars(story.header.redacted).items() if done],
     )
 

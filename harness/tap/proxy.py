@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import ipaddress
 import os
 import resource
 import select
@@ -21,12 +22,15 @@ from typing import Final
 
 from harness.tap.address import Address
 from harness.tap.event import Deed, Event, Side
+from harness.usage import UsageError
 
 _BACKLOG: Final = 1024
 _SMALLEST_READ: Final = 16 << 10
 _LARGEST_READ: Final = 256 << 10
 """Bytes of one read, and so of what is held of one direction."""
 _ACCEPTED_AT_ONCE: Final = 64
+_RETRY: Final = 1.0
+"""Seconds after which it is tried again whether connections can be accepted, although none of ours has ended."""
 _RESET: Final = struct.pack("ii", 1, 0)
 _READ: Final = select.EPOLLIN
 _WRITE: Final = select.EPOLLOUT
@@ -85,7 +89,8 @@ class Proxy:
             self._listener.setblocking(False)
             self._listener.bind(where)
             self._listener.listen(backlog)
-        except OSError:
+            self._refuse_loop()
+        except (OSError, UsageError):
             self._listener.close()
             self._poll.close()
             raise
@@ -110,6 +115,18 @@ class Proxy:
     def connections(self) -> int:
         """Connections that came so far."""
         return self._connections
+
+    def _refuse_loop(self) -> None:
+        """A tap before itself would connect to itself without end.
+
+        Raises:
+            UsageError: it would.
+        """
+        to, here = ipaddress.ip_address(str(self._to[0]).partition("%")[0]), ipaddress.ip_address(self.address.host)
+        any_of_ours = here.is_unspecified and _is_ours(self._to_family, self._to)
+        same = to == here or any_of_ours or (to.is_unspecified and here.is_loopback)
+        if same and self._to[1] == self.address.port:
+            raise UsageError(f"--to {self.address} is where the tap itself listens; name the server, or listen on another port")
 
     def elapsed(self) -> float:
         """Seconds since it began, as in its events."""
@@ -136,7 +153,7 @@ class Proxy:
         try:
             while not self._stopping:
                 somebody_came = False
-                for descriptor, mask in self._poll.poll():
+                for descriptor, mask in self._poll.poll(None if self._accepting else _RETRY):
                     end = self._ends.get(descriptor)
                     if end is not None:
                         self._attend(end, mask)
@@ -145,6 +162,8 @@ class Proxy:
                 # Last, because a new socket may have the number of one that was closed a moment ago.
                 if somebody_came:
                     self._accept()
+                elif not self._accepting:
+                    self._accept_again()
         finally:
             self._close_all()
 
@@ -352,6 +371,16 @@ def _reset(sock: socket.socket) -> None:
     with contextlib.suppress(OSError):
         sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _RESET)
     sock.close()
+
+
+def _is_ours(family: socket.AddressFamily, where: tuple[str | int, ...]) -> bool:
+    """Whether an address is one of this machine."""
+    with socket.socket(family, socket.SOCK_DGRAM) as sock:
+        try:
+            sock.bind((where[0], 0, *where[2:]))
+        except OSError:
+            return False
+    return True
 
 
 def _raise_descriptor_limit() -> None:

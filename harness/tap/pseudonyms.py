@@ -9,7 +9,6 @@ from typing import Final
 
 _LETTERS: Final = "abcdefghijklmnopqrstuvwxyz"
 _DIGITS: Final = "0123456789"
-_HEX_LETTERS: Final = "abcdef"
 _SEPARATORS: Final = frozenset("/-_.:+ ")
 """Kept in names, so that a path stays one."""
 
@@ -39,19 +38,31 @@ class Pseudonyms:
         return "".join(made)
 
     def number(self, text: str, *, what: str) -> str:
-        """A hash of as many digits, hexadecimal if the text is, with sign and leading zeros as they are."""
+        """A hash of as many digits, with sign, case and leading zeros as they are.
+
+        Digits alone are read as decimal. One hash in several spellings stays one, in decimal and in hexadecimal as well.
+        """
         sign = text[: len(text) - len(text.lstrip("+-"))]
         digits = text[len(sign) :]
         bare = digits.lstrip("0")
-        stream = self._stream(what, bare.lower())  # one hash in two spellings stays one
-        alphabet = _DIGITS if digits.isdecimal() else _DIGITS + _HEX_LETTERS
-        made = [alphabet[next(stream) % len(alphabet)] for _ in bare]
-        if made and made[0] == "0":
-            made[0] = "1"
-        if alphabet is not _DIGITS and made and not set(made) & set(_HEX_LETTERS):
-            made[-1] = _HEX_LETTERS[next(stream) % 6]
-        text = "".join(made)
-        return sign + "0" * (len(digits) - len(bare)) + (text.upper() if digits.isupper() else text)
+        if not bare:
+            return text
+        decimal = bare.isdecimal()
+        value = self._value(int(bare, 10 if decimal else 16), what)
+        made = f"{value:d}" if decimal else f"{value:X}" if digits.isupper() else f"{value:x}"
+        return sign + "0" * (len(digits) - len(bare)) + made
+
+    def _value(self, number: int, what: str) -> int:
+        """A number with as many digits, decimal and hexadecimal, and with a letter in hexadecimal if the other has one."""
+        decimal, hexadecimal = f"{number:d}", f"{number:x}"
+        lowest: int = max(10 ** (len(decimal) - 1), 16 ** (len(hexadecimal) - 1))
+        count: int = min(10 ** len(decimal), 16 ** len(hexadecimal)) - lowest
+        stream = self._stream(what, decimal)
+        while True:
+            drawn = int.from_bytes(bytes(next(stream) for _ in range(count.bit_length() // 8 + 8)), "big")
+            value = lowest + drawn % count
+            if hexadecimal.isdecimal() or not f"{value:x}".isdecimal():
+                return value
 
     def _stream(self, what: str, text: str) -> _Bytes:
         return _Bytes(self._secret, f"{what}:{text}".encode(errors="surrogatepass"))

@@ -25,6 +25,8 @@ from harness.version import TOOL_VERSION
 from reports.escape import escape
 from reports.plain import clip
 from reports.schema import schema_file
+from wire.errors import UnknownReleaseError
+from wire.release import Release
 
 SCHEMA_VERSION: Final = 1
 LONGEST_LINE: Final = 8 << 20
@@ -121,9 +123,7 @@ class Recorder:
         try:
             descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
         except FileExistsError:
-            raise RecordingError(
-                f"{escape(str(path))} is there already; name another file with --out, or remove it first"
-            ) from None
+            raise RecordingError(f"{escape(str(path))} is there already; name another file, or remove it first") from None
         except OSError as error:
             raise RecordingError(
                 f"cannot write a recording to {escape(str(path))}: {error.strerror}; name another file"
@@ -197,17 +197,18 @@ class Recording:
         """Where it was cut short, in words, once all events were read; empty: it was not."""
         try:
             self._file = path.open("rb")
+        except IsADirectoryError:
+            raise RecordingError(
+                f"{escape(str(path))} is a folder, and a recording is a file; the results of a run are for 'lmconform report'"
+            ) from None
         except OSError as error:
             raise RecordingError(f"cannot read {escape(str(path))}: {error.strerror}") from None
         self._number = 0
-        line = self._next()
-        if line is None or line["record"] != "header":
+        try:
+            self.header = self._read_header()
+        except RecordingError:
             self.close()
-            raise RecordingError(
-                f"{self._place()}: a recording begins with its header, which this file does not; "
-                "recordings are what 'lmconform tap' writes"
-            )
-        self.header = Header.from_json(line)
+            raise
 
     @property
     def complete(self) -> bool:
@@ -250,6 +251,26 @@ class Recording:
         """Let go of the file."""
         self._file.close()
 
+    def _read_header(self) -> Header:
+        line = self._next()
+        if line is None:
+            raise RecordingError(f"{escape(str(self.path))}: the file is empty; recordings are what 'lmconform tap' writes")
+        if line["record"] != "header":
+            raise RecordingError(
+                f"{self._place()}: a recording begins with its header, which this file does not; "
+                "recordings are what 'lmconform tap' writes"
+            )
+        header = Header.from_json(line)
+        try:
+            dt.datetime.fromisoformat(header.started).timestamp()
+            if header.profile is not None:
+                Release.parse(header.profile)
+        except UnknownReleaseError as error:
+            raise RecordingError(f"{self._place()}: member profile: {escape(str(error))}") from None
+        except (ValueError, OverflowError):
+            raise RecordingError(f"{self._place()}: member started: {clip(ascii(header.started), 80)} is no time") from None
+        return header
+
     def _next(self) -> dict[str, Any] | None:
         text = self._file.readline(LONGEST_LINE + 1)
         if not text:
@@ -259,13 +280,18 @@ class Recording:
             raise RecordingError(f"{self._place()}: longer than {LONGEST_LINE} bytes; no tap writes such a line")
         whole = text.endswith(b"\n")
         try:
-            line = json.loads(text)
+            line = _DECODER.decode(text.decode("utf-8-sig"))
         except (ValueError, RecursionError) as error:
             if not whole and self._number > 1:
                 self.cut = f"it ends in the middle of line {self._number}"
                 return None
-            why = escape(str(error)) if isinstance(error, json.JSONDecodeError) else "not UTF-8, or nested too deeply"
+            why = _WHY_NO_JSON.get(type(error)) or escape(str(error))
             raise RecordingError(f"{self._place()}: not JSON: {clip(why, 200)}") from None
+        if self._number == 1 and isinstance(line, dict) and {"client", "releases", "targets"} <= line.keys():
+            file = escape(str(self.path))
+            raise RecordingError(
+                f"{file} holds the results of a run, and no recording; 'lmconform report {file}' explains its failures"
+            )
         fault = fault_in(line)
         if fault is not None:
             raise RecordingError(f"{self._place()}: {escape(fault)}")
@@ -329,6 +355,14 @@ def now() -> str:
 
 def _line(value: dict[str, Any]) -> bytes:
     return json.dumps(value, separators=(",", ":"), ensure_ascii=True).encode() + b"\n"
+
+
+def _refuse(constant: str) -> None:
+    raise ValueError(f"{constant} is no number")
+
+
+_WHY_NO_JSON: Final[dict[type[Exception], str]] = {UnicodeDecodeError: "not UTF-8", RecursionError: "nested too deeply"}
+_DECODER: Final = json.JSONDecoder(parse_constant=_refuse)
 
 
 @functools.cache

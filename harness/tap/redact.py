@@ -24,12 +24,16 @@ def redact(source: Path, target: Path, what: Redacted) -> None:
         listener = known.listen(None, float("inf"))
         keeper = known.keep(listener, limit=1 << 62, redacted=what, pseudonyms=Pseudonyms())
         recorder = Recorder(target, header)
-        for event in recording.events():
-            for _ in listener.hear(event):
-                pass
-            pieces = tuple(listener.pieces()) if event.do == "data" else ()
-            for kept in keeper.keep(event, pieces):
-                recorder.event(kept)
+        try:
+            for event in recording.events():
+                for _ in listener.hear(event):
+                    pass
+                pieces = tuple(listener.pieces()) if event.do == "data" else ()
+                for kept in keeper.keep(event, pieces):
+                    recorder.event(kept)
+        except BaseException:
+            target.unlink()
+            raise
         for kept in keeper.finish():
             recorder.event(kept)
         if recording.trouble:

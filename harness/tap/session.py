@@ -20,6 +20,7 @@ from harness.tap.proxy import Proxy
 from harness.tap.recording import NOTHING, Header, Protocol, Recorder, Redacted, now
 from harness.tap.scribe import Scribe
 from harness.tap.wires import wire
+from harness.usage import UsageError
 from wire.release import Release
 
 MOST_BYTES: Final = 1 << 30
@@ -64,21 +65,25 @@ def tapping(
     *,
     tell: Callable[[Finding], None] = lambda _: None,
     notice: Callable[[Event], None] = lambda _: None,
+    hurried: Callable[[], bool] = lambda: False,
 ) -> Iterator[tuple[Address, Outcome]]:
     """Pass on, listen and record until the block ends; where it listens, and what it has seen once the block has ended.
 
+    ``hurried`` is asked at the end, as long as something has still to be written, and gives that up.
+
     Raises:
-        UsageError: a host has no address, or nothing can listen to the protocol.
+        UsageError: a host has no address, the port is in use, or nothing can listen to the protocol.
         RecordingError: the file cannot be made.
-        OSError: the port is in use.
     """
     outcome = Outcome()
     known = wire(wishes.protocol)
     listener = known.listen(wishes.profile, wishes.patience)
     keeper = known.keep(listener, limit=wishes.kept, redacted=wishes.redacted)
-    teller = known.listen(wishes.profile, wishes.patience) if wishes.redacted else listener
     scribes: list[Scribe] = []
-    proxy = Proxy(wishes.listen, wishes.to, lambda event: scribes[0].put(event))  # noqa: PLW0108  # made below
+    try:
+        proxy = Proxy(wishes.listen, wishes.to, lambda event: scribes[0].put(event))  # noqa: PLW0108  # made below
+    except OSError as error:
+        raise UsageError(f"cannot listen on {wishes.listen}: {error.strerror}; give another port, or 0 for any") from None
 
     def noted(finding: Finding) -> None:
         outcome.levels[finding.level] += 1
@@ -91,7 +96,9 @@ def tapping(
     except BaseException:
         proxy.stop()
         raise
-    scribe = Scribe(listener, keeper, recorder, tell=noted, teller=teller, notice=notice, elapsed=proxy.elapsed)
+    # What is told must be as redacted as what is recorded.
+    teller = known.listen(wishes.profile, wishes.patience) if wishes.redacted else None
+    scribe = Scribe(listener, keeper, recorder, teller=teller, tell=noted, notice=notice, elapsed=proxy.elapsed)
     scribes.append(scribe)
     scribe.start()
     proxy.start()
@@ -104,8 +111,8 @@ def tapping(
         outcome.seconds = proxy.elapsed()
         proxy.stop()
         sys.setswitchinterval(before)
-        done = scribe.close()
+        done = scribe.close(hurried=hurried)
         outcome.counts = dict(scribe.counts)
-        outcome.guesses = {"client": teller.guess("client"), "server": teller.guess("server")}
+        outcome.guesses = {"client": listener.guess("client"), "server": listener.guess("server")}
         outcome.trouble = recorder.trouble if done else "what was recorded last could not be written in time"
         outcome.defect = scribe.defect

@@ -17,6 +17,8 @@ MOST_FINDINGS: Final = 2000
 """Findings that are kept; those beyond are counted."""
 MOST_OF_A_RULE: Final = 100
 MOST_ROWS: Final = 200_000
+_TICK: Final = 0.2
+"""Seconds after which silence is listened to again, as while recording."""
 
 
 @dataclass
@@ -104,10 +106,12 @@ class Notes:
 
 def listened(listener: Listener, events: Iterable[Event], notes: Notes) -> Iterator[Event]:
     """The events, each after the listener heard it; at the end everything that shows then is noted too."""
-    at = 0.0
+    at = ticked = 0.0
     for event in events:
         at = max(at, event.until or event.at)
-        notes.add(listener.tick(event.at))
+        if event.at - ticked >= _TICK:
+            ticked = event.at
+            notes.add(listener.tick(event.at))
         notes.add(listener.hear(event))
         yield event
     notes.add(listener.tick(at))

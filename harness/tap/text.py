@@ -20,7 +20,7 @@ STYLES: Final = {"error": "bold red", "warning": "yellow", "note": "cyan"}
 _COLUMN: Final = 16
 
 
-def story_lines(story: Story, width: int, *, only_findings: bool = False) -> Iterator[Text]:
+def story_lines(story: Story, width: int) -> Iterator[Text]:
     """The lines of a story, laid out for a terminal of so many cells."""
     yield from _head(story, width)
     for guess in story.guesses.values():
@@ -28,12 +28,11 @@ def story_lines(story: Story, width: int, *, only_findings: bool = False) -> Ite
         yield from guess_lines(guess, width)
     yield Text()
     yield from _findings(story, width)
-    if not only_findings:
-        for one in story.conversations:
-            yield Text()
-            yield from conversation_lines(one)
-        if story.left_out:
-            yield Text(f"{count(story.left_out, 'further request')} left out", style="dim")
+    for one in story.conversations:
+        yield Text()
+        yield from conversation_lines(one)
+    if story.conversations and story.left_out:
+        yield Text(f"{count(story.left_out, 'further request')} left out", style="dim")
 
 
 def guess_lines(guess: Guess, width: int) -> list[Text]:

@@ -18,13 +18,18 @@ _ANSWERED: Final = frozenset({"GET", "EXIST", "HEALTH"})
 _REMEMBERED: Final = 8192
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)  # each is there once, and is looked up for every request
 class Generation:
     """Releases whose servers take the same requests."""
 
     releases: tuple[Release, ...]
 
-    @property
+    @functools.cached_property
+    def members(self) -> frozenset[Release]:
+        """Its releases, to be looked for."""
+        return frozenset(self.releases)
+
+    @functools.cached_property
     def profile(self) -> LmProfile:
         """That of its newest release."""
         return lm_profile(self.releases[-1])

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import functools
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -25,6 +26,19 @@ _FOLDED: Final = 16
 """Digits of a hash of 64 bits."""
 _MOST_KEYS: Final = 4096
 _MOST_SAMPLES: Final = 32
+_WITHOUT_SHORT_SHAPES: Final = frozenset(release for release in RELEASES if not lm_profile(release).short_shapes)
+
+
+@functools.cache
+def _others(layout: HeaderLayout) -> frozenset[Release]:
+    """The releases with other headers."""
+    return frozenset(release for release in RELEASES if lm_profile(release).header != layout)
+
+
+@functools.cache
+def _without_format(number: int) -> frozenset[Release]:
+    """The releases that do not have a memory format."""
+    return frozenset(release for release in RELEASES if lm_profile(release).highest_format < number)
 
 
 class Sides:
@@ -53,8 +67,7 @@ class Sides:
         if len(self._samples) < _MOST_SAMPLES:
             self._samples.append(exchange)
         size = len(exchange.header)
-        others = [release for release in RELEASES if lm_profile(release).header != exchange.layout]
-        self._exclude_client(others, exchange, exchange.key_offset, f"a request header of {size} bytes")
+        self._exclude_client(_others(exchange.layout), exchange, exchange.key_offset, f"a request header of {size} bytes")
         for field in ("command", "format", "dtype", "location"):
             value = exchange.numbers.get(field, 0)
             place = 4 * exchange.layout.request.index(field) if field in exchange.numbers else 0
@@ -62,8 +75,7 @@ class Sides:
                 self._exclude_client(RELEASES, exchange, place, f"{field} {value}, which no release writes")
         number = exchange.numbers["format"]
         if number in KNOWN["format"]:
-            lacking = [release for release in RELEASES if lm_profile(release).highest_format < number]
-            self._exclude_client(lacking, exchange, 8, f"format {number} ({name_of('format', number)})")
+            self._exclude_client(_without_format(number), exchange, 8, f"format {number} ({name_of('format', number)})")
         if exchange.command == "PUT":
             self._shape(exchange)
         self._key(exchange)
@@ -73,9 +85,10 @@ class Sides:
         dims = [exchange.numbers[f"shape{index}"] for index in range(4)]
         binary = name_of("format", exchange.numbers["format"]) in BINARY_FORMATS if exchange.numbers["format"] < 9 else True
         if not binary and dims[0] > 0 and dims[3] == 0:
-            lacking = [release for release in RELEASES if not lm_profile(release).short_shapes]
             place = 4 * exchange.layout.request.index("shape3")
-            self._exclude_client(lacking, exchange, place, f"the shape {dims}, padded from fewer than four dimensions", weak=True)
+            self._exclude_client(
+                _WITHOUT_SHORT_SHAPES, exchange, place, f"the shape {dims}, padded from fewer than four dimensions", weak=True
+            )
 
     def _key(self, exchange: Exchange) -> None:
         text = exchange.key
@@ -96,7 +109,7 @@ class Sides:
             self._exclude_client(folding, exchange, exchange.key_offset + digest.offset, what, weak=True)
 
     def _exclude_client(
-        self, releases: Sequence[Release], exchange: Exchange, place: int, what: str, *, weak: bool = False
+        self, releases: Iterable[Release], exchange: Exchange, place: int, what: str, *, weak: bool = False
     ) -> None:
         offset = exchange.offset + place
         self._suspects["client"].exclude(
@@ -108,7 +121,7 @@ class Sides:
     def open(self, connection: int) -> None:
         """A connection begins."""
         left = self._suspects["server"].left
-        possible = [generation for generation in GENERATIONS if left.intersection(generation.releases)]
+        possible = [generation for generation in GENERATIONS if not left.isdisjoint(generation.members)]
         self._imagined[connection] = [ImaginedServer(generation) for generation in possible]
 
     def heard_client(self, event: Event) -> None:
@@ -119,10 +132,9 @@ class Sides:
     def layout(self, connection: int, reply: Reply, layout: HeaderLayout) -> None:
         """A reply header is of this generation."""
         server = self._suspects["server"]
-        others = [release for release in RELEASES if lm_profile(release).header != layout]
         what = f"a reply header of {layout.reply_size} bytes"
         offset = reply.offset + FIRST.reply_size
-        server.exclude(others, at=reply.at, connection=connection, offset=offset, what=what)
+        server.exclude(_others(layout), at=reply.at, connection=connection, offset=offset, what=what)
 
     def answered(self, connection: int, reply: Reply, replies: int) -> None:
         """The server has sent so many replies on a connection."""

@@ -149,7 +149,7 @@ class Stream:
                     self._rewind(len(self._swallowed))
                     self._swallowed = b""
                 continue
-            self._count(len(data) - place, "payload")
+            self._count(len(data) - place, "noise")
             hit = self._search.feed(data[place:]) if self._search is not None else None
             if hit is None:
                 self._give_up_search()
@@ -171,7 +171,7 @@ class Stream:
 
     def _blind(self, event: Event, found: list[Any]) -> None:
         """Bytes are missing: nothing behind them can be understood."""
-        self._count(event.size, "payload")
+        self._count(event.size, "noise")
         if not self.lost:
             self.lost, self._search = True, None
             found.append(Blind(event.at))

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from typing import ClassVar, Final
+from typing import Final
 
 from harness.tap.event import OTHER, Event, Side
 from harness.tap.keeper import KEPT_OF_A_PAYLOAD, Keeper
@@ -44,8 +44,6 @@ class _Side:
 class MpKeeper(Keeper):
     """Makes of each event those that are written down."""
 
-    needs_pieces: ClassVar[bool] = False
-
     def __init__(
         self,
         listener: Listener,
@@ -61,7 +59,7 @@ class MpKeeper(Keeper):
 
     def keep(self, event: Event, pieces: Sequence[Piece] = ()) -> list[Event]:
         """The events to write for one that happened, and for others that waited for it."""
-        del pieces
+        del pieces  # the framing is read here
         if event.do == "data":
             side = self._sides.setdefault((event.connection, event.side), _Side())
             return list(self._data(side, event))

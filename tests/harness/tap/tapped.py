@@ -194,6 +194,15 @@ def until(condition):
         time.sleep(0.005)
 
 
+def read_exactly(connection, size):
+    data = bytearray()
+    while len(data) < size:
+        piece = connection.recv(size - len(data))
+        assert piece, f"the end after {len(data)} of {size} bytes"
+        data += piece
+    return bytes(data)
+
+
 def read_all(connection):
     data = bytearray()
     while piece := connection.recv(1 << 16):

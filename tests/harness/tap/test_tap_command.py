@@ -129,6 +129,9 @@ def test_a_server_that_is_not_there_is_found(tmp_path):
         (["--listen", "127.0.0.1:0", "--to", "127.0.0.1:1", "--redact", "names"], "--redact takes keys, payloads"),
         (["--listen", "127.0.0.1:0", "--to", "127.0.0.1:1", "--profile", "0.2"], "0.2 is older than"),
         (["--listen", "127.0.0.1:0", "--to", "127.0.0.1:1", "--out", "/nowhere/x"], "to /nowhere/x: No such file"),
+        (["--listen", "127.0.0.1:0", "--to", "127.0.0.1:1", "--for", "1e300"], "--for takes seconds from 0"),
+        (["--listen", "127.0.0.1:0", "--to", "127.0.0.1:1", "--for=-1"], "--for takes seconds from 0"),
+        (["--listen", "127.0.0.1:0", "--to", "127.0.0.1:1", "--patience", "0"], "--patience takes seconds, more than 0"),
     ],
 )
 def test_what_makes_no_sense_is_told(run, words, said):
@@ -200,6 +203,23 @@ def test_what_a_peer_sent_cannot_act(write, run, form):
     assert form != "html" or "<script" not in out
 
 
+@pytest.mark.parametrize("form", ["text", "html", "json", "pcap"])
+def test_a_recording_is_never_written_over(write, run, form):
+    file = write(GOOD)
+    before = file.read_bytes()
+    code, _, err = run("explain", file, "--format", form, "--out", file)
+    assert (code, "is the recording itself" in err) == (2, True)
+    assert file.read_bytes() == before
+
+
+def test_packets_of_what_was_left_out_are_bounded(write, run, tmp_path):
+    events = talk(("client", put(b"v" * 9000)[:186]))
+    events += [type(events[0])(2.0, 1, "client", "data", length=1 << 40)]
+    code, _, err = run("explain", write(events), "--format", "pcap", "--out", tmp_path / "it.pcap")
+    assert (code, "bytes of payload were left out" in err) == (2, True)
+    assert not (tmp_path / "it.pcap").exists()
+
+
 def test_what_is_no_recording_is_told_with_file_and_line(run, tmp_path):
     (tmp_path / "x.jsonl").write_text("{}\n")
     code, _, err = run("explain", tmp_path / "x.jsonl")
@@ -212,6 +232,31 @@ def test_a_recording_is_redacted_once_more(write, run, tmp_path):
     assert load(tmp_path / "redacted.jsonl").header.redacted == Redacted(keys=True, payloads=True)
     assert VALUE.hex() not in (tmp_path / "redacted.jsonl").read_text()
     assert run("explain", tmp_path / "redacted.jsonl")[0] == 0
+
+
+def test_a_port_in_use_is_told_with_its_address(run):
+    with socket.create_server(("127.0.0.1", 0)) as other:
+        listen = "{}:{}".format(*other.getsockname())
+        code, _, err = run("tap", "--listen", listen, "--to", "127.0.0.1:1")
+    assert (code, f"cannot listen on {listen}: Address already in use" in err) == (2, True)
+
+
+def test_nothing_is_left_of_a_recording_that_cannot_be_redacted(write, run, tmp_path):
+    file = write(GOOD)
+    file.write_text(
+        file.read_text().replace('"connection":1', '"connection":0', 3).replace('"connection":0', '"connection":1', 2)
+    )
+    code, _, err = run("tap", "redact", file, tmp_path / "redacted.jsonl")
+    assert (code, "line 4: member connection" in err) == (2, True)
+    assert not (tmp_path / "redacted.jsonl").exists()
+
+
+def test_a_server_that_is_not_there_for_a_replay_is_named(write, run):
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        to = "{}:{}".format(*free.getsockname())
+        code, _, err = run("tap", "replay", write(GOOD), "--to", to)
+    assert (code, f"the server at {to}: Connection refused" in err) == (2, True)
 
 
 @pytest.mark.parametrize("redacted", [False, True])
@@ -279,6 +324,12 @@ def test_a_case_fails_where_it_does_not(case):
     assert "expected 100 bytes" in found
     with LmServer("0.5.6") as server:
         assert differences(*server.address, case / "it_answers.case.json") == []
+
+
+def test_half_a_case_is_not_written(case, write, run):
+    (case / "test_it_answers.py").unlink()
+    assert run("tap", "case", write(GOOD, "again.jsonl"), "--name", "it_answers", "--out", case)[0] == 2
+    assert not (case / "test_it_answers.py").exists()
 
 
 def test_a_case_is_not_written_over_another(case, write, run):

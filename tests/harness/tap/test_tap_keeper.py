@@ -92,6 +92,33 @@ def test_a_secret_is_nowhere_in_the_file(tmp_path, secret, afterwards):
     assert load(file).header.redacted == what
 
 
+def test_nothing_is_kept_of_what_is_neither_header_nor_payload():
+    stream = bytes([9] * 200) + request(2, SECRET_KEY)
+    found = kept(talk(("client", stream), ("client", put(SECRET_VALUE, SECRET_KEY))), redacted=Redacted(keys=True))
+    assert SECRETS["model"].encode() not in b"".join(event.data for event in found)
+    assert [event.sha256 for event in found if event.length is not None] == [""]
+
+
+def test_a_digest_is_of_a_payload_alone_and_missing_where_it_began_among_bytes_that_are_none():
+    lost = bytes([9] * 200) + put(VALUE)[:186]
+    found = kept(talk(("client", lost), ("client", VALUE), ("client", put(VALUE))), limit=4096)
+    assert [event.sha256 for event in found if event.length is not None] == ["", digest(VALUE)]
+
+
+def test_a_value_behind_bytes_that_are_none_does_not_differ_from_itself():
+    lost = bytes([9] * 200) + put(VALUE)[:186]
+    said = talk(("client", lost), ("client", VALUE), ("client", request(2)), ("server", hit(VALUE)))
+    assert "value-differs" not in hear(kept(said, limit=4096)).rules
+
+
+@pytest.mark.parametrize("number", [0xAB, 0x1A2B3C4D5E6F, 0xFEDCBA9876543210, 10**18 + 0xA])
+def test_a_pseudonym_of_a_hash_is_one_number_in_every_base(number):
+    pseudonyms = Pseudonyms(b"s")
+    decimal, hexadecimal = (pseudonyms.number(text, what="hash") for text in (f"{number}", f"{number:x}"))
+    assert int(decimal) == int(hexadecimal, 16) != number
+    assert (len(decimal), len(hexadecimal)) == (len(f"{number}"), len(f"{number:x}"))
+
+
 def test_a_digest_of_a_secret_cannot_be_tried_out():
     found = kept(talk(*SAID), redacted=Redacted(payloads=True))
     told = {event.sha256 for event in found if event.sha256}

@@ -4,11 +4,12 @@ import random
 import socket
 import struct
 import threading
+from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from tapped import PATIENCE, connect, proxied, read_all, until, upstream
+from tapped import PATIENCE, connect, proxied, read_all, read_exactly, until, upstream
 
 from harness.tap.address import Address
 from harness.tap.proxy import Proxy
@@ -53,7 +54,7 @@ def test_events_are_told_in_order(echoing):
     proxy, events = echoing
     with connect(proxy.address) as client:
         client.sendall(b"ping")
-        assert client.recv(4) == b"ping"
+        assert read_exactly(client, 4) == b"ping"
         client.shutdown(socket.SHUT_WR)
         assert client.recv(1) == b""
     number = proxy.connections
@@ -150,16 +151,32 @@ def test_a_reader_that_does_not_read_holds_up_the_writer():
     assert came == [sent]
 
 
-def test_hundreds_of_connections_are_served_at_once(echoing):
-    proxy, _ = echoing
-    clients = [connect(proxy.address) for _ in range(300)]
-    try:
-        for number, client in enumerate(clients):
-            client.sendall(str(number).encode())
-        assert [client.recv(10).decode() for client in clients] == [str(number) for number in range(300)]
-    finally:
-        for client in clients:
-            client.close()
+def open_descriptors():
+    return sum(1 for _ in Path("/proc/self/fd").iterdir())
+
+
+def test_hundreds_of_connections_are_served_at_once_and_nothing_of_them_is_left():
+    with upstream(echo) as server, proxied(server.address) as (proxy, events):
+        before = open_descriptors()
+        clients = [connect(proxy.address) for _ in range(300)]
+        try:
+            for number, client in enumerate(clients):
+                client.sendall(f"{number:03}".encode())
+            assert [read_exactly(client, 3) for client in clients] == [f"{number:03}".encode() for number in range(300)]
+        finally:
+            for client in clients:
+                client.close()
+        until(lambda: open_descriptors() <= before)
+    assert sum(event.do in {"close", "reset"} for event in events) == 300
+
+
+@pytest.mark.parametrize("host", ["127.0.0.1", "0.0.0.0"])
+def test_a_tap_before_itself_is_refused(host):
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    with pytest.raises(UsageError, match="where the tap itself listens"):
+        Proxy(Address(host, port), Address("127.0.0.1", port), lambda _: None)
 
 
 def test_a_stop_ends_connections_at_once():

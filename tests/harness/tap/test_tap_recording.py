@@ -85,7 +85,7 @@ def test_a_file_that_is_there_is_never_overwritten(file):
 @pytest.mark.parametrize(
     ("change", "said"),
     [
-        (lambda _: [], "line 0: a recording begins with its header"),
+        (lambda _: [], "the file is empty"),
         (lambda lines: lines[1:], "line 1: a recording begins with its header"),
         (lambda lines: [lines[0], "{]", *lines[1:]], "line 2: not JSON"),
         (lambda lines: [lines[0], "7", *lines[1:]], "line 2: a line must be a JSON object"),
@@ -95,6 +95,12 @@ def test_a_file_that_is_there_is_never_overwritten(file):
         (lambda lines: [lines[0], *lines], "line 2: a second header"),
         (lambda lines: [lines[0].replace('"schema_version":1', '"schema_version":2')], "line 1: member schema_version"),
         (lambda _: ["\x1b[31m"], "line 1: not JSON"),
+        (lambda lines: [lines[0].replace("0.5.6", "0.5.6')\\nimport os"), *lines[1:]], "line 1: member profile"),
+        (lambda lines: [lines[0].replace("-11-30T12", "-11-30T99"), *lines[1:]], "line 1: member started"),
+        (lambda lines: [lines[0], lines[1].replace("0.25", "NaN")], "line 2: not JSON"),
+        (lambda lines: [lines[0], lines[1].replace("0.25", "1e300")], "line 2: member at"),
+        (lambda lines: [lines[0], lines[3].replace("3145728", "1" * 30)], "line 2: member length"),
+        (lambda _: ['{"record":"header","client":"c","releases":[],"targets":[]}'], "holds the results of a run"),
     ],
 )
 def test_what_is_no_recording_is_told_with_its_line(file, change, said):

@@ -18,7 +18,7 @@ from harness.tap.mp.packed import number, places
 from harness.tap.mp.permutation import Permutation
 from harness.tap.mp.redact import Redactor
 from harness.tap.pseudonyms import Pseudonyms
-from harness.tap.recording import NOTHING, Redacted
+from harness.tap.recording import NOTHING, Header, Recorder, Redacted, now
 from harness.tap.scribe import Scribe
 from harness.tap.session import Wishes, tapping
 from wire.mp.registration import encode_registration
@@ -93,11 +93,12 @@ def test_no_secret_is_in_a_redacted_recording_in_any_spelling(size):
         assert not [spelling for spelling in spellings(secret) if spelling in written], secret
 
 
-def live(events, redacted=EVERYTHING):
+def live(events, file, redacted=EVERYTHING):
     """What is told while a tap runs."""
     told, listener = [], MpListener()
+    recorder = Recorder(file, Header("mp", "127.0.0.1:1", "127.0.0.1:2", redacted=redacted, started=now()))
     made = MpKeeper(listener, redacted=redacted, pseudonyms=Pseudonyms(b"k" * 32))
-    scribe = Scribe(listener, made, None, tell=told.append, teller=MpListener() if redacted else None, elapsed=lambda: 99.0)
+    scribe = Scribe(listener, made, recorder, tell=told.append, teller=MpListener() if redacted else None, elapsed=lambda: 99.0)
     scribe.start()
     for event in events:
         scribe.put(event)
@@ -106,7 +107,7 @@ def live(events, redacted=EVERYTHING):
     return told
 
 
-def test_what_is_told_live_has_no_secret_that_the_recording_has_not():
+def test_what_is_told_live_has_no_secret_that_the_recording_has_not(tmp_path):
     talk = Talk().open().ask("REGISTER_KV_CACHE_ENGINE_DRIVEN_CONTEXT", {"model_name": SECRETS[3], "instance_id": 7})
     talk.ask("PREPARE_STORE", key("0.5.6", model_name=SECRETS[0]), 7).answer("PREPARE_STORE", {"context": {}})
     talk.ask("LOOKUP", key("0.5.6", worker=None, model_name=SECRETS[1], token_ids=[1 << 40, *range(1, 32)]), 1).answer("LOOKUP")
@@ -114,7 +115,7 @@ def test_what_is_told_live_has_no_secret_that_the_recording_has_not():
     talk.ask("QUERY_PREFETCH_STATUS", "r2").answer("QUERY_PREFETCH_STATUS", 0)
     talk.frames(SECRETS[2].encode(), pack(SECRETS[4]), pack(SECRETS[5])).frames(b"\x99", pack(SECRETS[4]), side="server")
     events = talk.end().events
-    plain, redacted = live(events, NOTHING), live(events)
+    plain, redacted = live(events, tmp_path / "plain", NOTHING), live(events, tmp_path / "redacted")
     assert [found.rule.name for found in redacted] == [found.rule.name for found in plain]
     said = [" ".join([found.summary, found.field, found.expected, found.got]) for found in plain]
     assert any(SECRETS[0] in words and SECRETS[1] in words for words in said)
