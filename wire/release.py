@@ -39,7 +39,7 @@ class Release:
             )
         return release
 
-    @property
+    @functools.cached_property
     def version(self) -> Version:
         """The parsed version, for comparisons."""
         return _version(self.text)

@@ -8,12 +8,15 @@ from fixturegen.environment import open_environment
 from fixturegen.mp.launch import Launch
 from fixturegen.venv import VenvEnvironment
 from harness.clients.spec import open_client
+from harness.mp.keys import MpKeys
 from harness.tap.address import Address
 from harness.tap.explain import read_story
 from harness.tap.session import Wishes, tapping
+from mockserver.mp import MpServer
 from wire.release import Release
 
 CLIENT, SERVER = Release.parse("0.4.7"), Release.parse("0.5.1")
+LOOKS = {"LOOKUP", "QUERY_PREFETCH_STATUS"}
 ASKED = (("mp_ping", {"instance_id": None}), ("mp_end_session", {"request_id": "r1"}), ("mp_noop", {}))
 
 
@@ -49,3 +52,28 @@ def test_the_tap_names_both_releases_and_the_first_wrong_byte(tmp_path):
     (differ,) = [found for found in story.findings if found.rule.name == "mp.sides.differ"]
     assert differ.field.startswith("operation (frame 1")
     assert differ.got.startswith("18, PING of lmcache 0.4.7; to the server GET_CHUNK_SIZE")
+
+
+@pytest.mark.live
+@pytest.mark.parametrize(
+    ("client", "server", "asked"),
+    [("0.3.14", "0.3.15", ["LOOKUP [key("]), ("0.4.3", "0.4.4", ["LOOKUP key(", "QUERY_PREFETCH_STATUS nil"])],
+)
+def test_a_client_looks_up_as_its_own_release_does_whatever_the_server_answers(pinned_release, client, server, asked, tmp_path):
+    out, real_release = tmp_path / "recording.jsonl", Release.parse(client)
+    with MpServer(Release.parse(server)) as mock:
+        wishes = Wishes(Address("127.0.0.1", 0), Address(*mock.address), "mp", out)
+        real = open_client(f"lmcache-mp:{client}")
+        try:
+            with tapping(wishes) as (address, _):
+                about = {"protocol": "mp", "host": address.host, "port": address.port, "release": client, "timeout_ms": 300}
+                real.call("connect", {"connection": "c", **about}, deadline=20)
+                real.call("mp_chunk_size", {"connection": "c"}, deadline=20)
+                real.call("mp_lookup", {"connection": "c", "key": MpKeys(real_release)(2), "tp_size": 1}, deadline=20)
+        finally:
+            real.stop()
+    story = read_story(out)
+    assert story.guesses["client"].may_be(real_release)
+    rows = [f"{row.what} {row.about}" for one in story.conversations for row in one.rows if row.what in LOOKS]
+    assert len(rows) == len(asked)
+    assert all(row.startswith(words) for row, words in zip(rows, asked, strict=True))

@@ -290,12 +290,20 @@ class OperationTable:
         Raises:
             UnknownOperationError: none, as for a boolean or another value that no operation has.
         """
-        for operation in self.operations:
-            if type(number) is type(operation.number) and number == operation.number:
-                return operation
-            if self.accepts_names and isinstance(number, str) and number == operation.name.lower():
-                return operation
+        found = self._by_number.get((type(number), number)) if isinstance(number, int | str) else None
+        if found is not None:
+            return found
         raise UnknownOperationError(f"lmcache {self.release} has no operation {number!r}")
+
+    @functools.cached_property
+    def _by_number(self) -> dict[tuple[type, int | str], Operation]:
+        """Operations by what their frames may hold, and its type, since True is no number."""
+        found: dict[tuple[type, int | str], Operation] = {}
+        for operation in self.operations:
+            found.setdefault((type(operation.number), operation.number), operation)
+            if self.accepts_names:
+                found.setdefault((str, operation.name.lower()), operation)
+        return found
 
     def __contains__(self, name: object) -> bool:
         return any(operation.name == name for operation in self.operations)

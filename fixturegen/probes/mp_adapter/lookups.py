@@ -5,7 +5,7 @@ lmcache's scheduler asks once in each of its steps. This asks again after a paus
 
 import time
 
-from peers import has
+from peers import has, replies_with_result, takes_list
 
 PAUSE = 0.005
 """Seconds between two questions."""
@@ -14,14 +14,17 @@ PAUSE = 0.005
 def hits(peer, key, tp_size):
     """The number of chunks that were found.
 
+    What is asked about is the number that the reply holds in releases whose replies hold one, whatever the server sent, and the
+    request of the key in later ones.
+
     Raises:
         TimeoutError: a reply did not come in time, or none said how many there are.
     """
     if not has("QUERY_PREFETCH_STATUS"):
-        return peer.ask("LOOKUP", key)
+        return peer.ask("LOOKUP", [key] if takes_list("LOOKUP") else key)
     end = time.monotonic() + peer.timeout
     number = peer.ask("LOOKUP", key, tp_size)
-    job = key.request_id if number is None else number
+    job = number if replies_with_result("LOOKUP") else key.request_id
     while (found := peer.send("QUERY_PREFETCH_STATUS", job).result(timeout=max(end - time.monotonic(), 0))) is None:
         if time.monotonic() >= end:
             raise TimeoutError(f"the server did not say within {peer.timeout:g} s what it found")

@@ -7,6 +7,7 @@ Until 0.5.4 callers hand a member of the request enumeration to ``MessageQueueCl
 import functools
 import inspect
 import threading
+import typing
 
 import zmq
 
@@ -88,6 +89,16 @@ def takes(operation):
     if Factory is None:
         return len(get_payload_classes(RequestType[operation]))
     return len(inspect.signature(getattr(RequestClient, operation.lower())).parameters) - 1
+
+
+def takes_list(operation):
+    """Whether the first payload of the operation is a list in this release; only old ones have such operations here."""
+    return Factory is None and typing.get_origin(get_payload_classes(RequestType[operation])[0]) is list
+
+
+def replies_with_result(operation):
+    """Whether a reply to the operation holds something in this release, of those that have no ``RequestClient``."""
+    return Factory is None and get_response_class(RequestType[operation]) is not None
 
 
 def send_request(client, kind, payloads):

@@ -69,6 +69,7 @@ def groups() -> tuple[tuple[Release, ...], ...]:
     return tuple(sorted(found))
 
 
+@functools.lru_cache(maxsize=256)
 def group_of(release: Release) -> tuple[Release, ...]:
     """The group that a release belongs to; one that is not known here is taken to be as the newest before it."""
     at_or_before = [group for group in groups() if group[0] <= release]

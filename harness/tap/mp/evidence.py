@@ -5,6 +5,7 @@ from __future__ import annotations
 from harness.tap.event import Side as Who
 from harness.tap.guess import Evidence, Guess
 from harness.tap.mp.candidates import READINGS, Reading, Side, Wrong, whole_groups
+from reports.words import count
 from wire.release import Release
 
 
@@ -45,5 +46,5 @@ def _words(operation: str, wrong: Wrong, release: Release) -> str:
         return f"{operation} is none of lmcache {release}, which has {wrong.expected}"
     counted = wrong.what.removeprefix("number of payloads of ")
     if counted != wrong.what:
-        return f"{operation} has {wrong.got} payloads, and {counted} of lmcache {release} takes {wrong.expected}"
+        return f"{operation} has {count(int(wrong.got), 'payload')}, and {counted} of lmcache {release} takes {wrong.expected}"
     return f"{operation} has {wrong.got} as {wrong.what}, and lmcache {release} has {wrong.expected}"

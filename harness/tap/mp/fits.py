@@ -115,10 +115,10 @@ def _wrong_named(release: Release, name: str, value: Value, path: Path, exact: b
     extra = next((str(member) for member in value if member not in names), None)
     if missing is not None:
         yield Misfit(
-            path, f"a {name} with {missing}, of {len(names)} members", f"{len(value)} members without {missing}", "members"
+            path, f"{_a(name)} with {missing}, of {len(names)} members", f"{len(value)} members without {missing}", "members"
         )
     if exact and extra is not None:
-        yield Misfit(path, f"a {name} of {len(names)} members", f"{len(value)} members, also {extra:.40}", "members")
+        yield Misfit(path, f"{_a(name)} of {len(names)} members", f"{len(value)} members, also {extra:.40}", "members")
     if exact and missing is None and extra is None and list(value) != names:
         index = next(index for index, (one, other) in enumerate(zip(value, names, strict=True)) if one != other)
         yield Misfit((*path, list(value)[index]), f"{names[index]} as member {index}", str(list(value)[index]), "members")
@@ -199,3 +199,7 @@ def kind(value: Value) -> str:
     if isinstance(value, dict):
         return f"a map of {len(value)}"
     return f"an extension value of type {value.code}" if isinstance(value, msgspec.msgpack.Ext) else type(value).__name__
+
+
+def _a(name: str) -> str:
+    return f"{'an' if name[0] in 'AEIO' else 'a'} {name}"

@@ -57,7 +57,7 @@ def listen(events: Sequence[Event], profile: Release | None = None) -> Heard:
     for event in events:
         for _ in earlier.hear(event):
             pass
-    for _ in earlier.finish(now):
+    for _ in earlier.ended(now):
         pass
     listener = MpListener(profile, earlier=earlier)
     found = [finding for event in events for finding in listener.hear(event)]
@@ -99,6 +99,11 @@ class MpListener:
 
     def finish(self, now: float) -> Iterator[Finding]:
         """What shows at the end of everything."""
+        yield from self.ended(now)
+        yield from self._together(now)
+
+    def ended(self, now: float) -> Iterator[Finding]:
+        """What shows at the end, but for what the releases of both sides say together."""
         for number, who, words in self._talk.pending():
             yield Finding(RULES["mp.zmtp.gap"], number, now, who, f"the recording ends within {words}")
         yield from self._silence.dead(now)
@@ -108,7 +113,6 @@ class MpListener:
                     yield from self._silence.unanswered(connection, asked, now)
         yield from self._judge.open_questions()
         yield from self._flows.finish(now)
-        yield from self._together(now)
 
     def guess(self, who: Who) -> Guess:
         """What release a side seems to be; the clients together."""

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Final
 
 from harness.tap.finding import Finding
 from harness.tap.mp.asked import Asked
-from harness.tap.mp.candidates import Reading, Wrong
+from harness.tap.mp.candidates import Reading, Wrong, spans, whole_groups
 from harness.tap.mp.connection import Connection
 from harness.tap.mp.flows import finding
-from harness.tap.mp.judge import NO_ANSWER, Judge
+from harness.tap.mp.judge import NO_ANSWER, Judge, field_of
 from harness.tap.mp.sides import Sides
 from reports.collisions.effects import READERS_WANTED
 from wire.release import Release
@@ -68,7 +69,7 @@ class Silence:
         others = self._last_reply is not None and self._last_reply > asked.at
         rule = "mp.heartbeat.unanswered" if name == "PING" and others else "mp.request.unanswered"
         words = f"{name} was not answered within {now - asked.at:.1f} s" + (", and later requests were" if others else "")
-        yield from connection.tell(asked, finding(rule, asked, words, who="server", at=now))
+        yield from connection.tell(asked, self._explained(asked, finding(rule, asked, words, who="server", at=now)))
 
     def cut(self, connection: Connection, asked: Asked, at: float) -> Iterator[Finding]:
         """A request that is open when its connection ends."""
@@ -82,7 +83,7 @@ class Silence:
             yield from self.unanswered(connection, asked, at)
             return
         words = f"{self._judge.name(connection, asked)} was open for {at - asked.at:.3f} s when its connection ended"
-        yield from connection.tell(asked, finding("mp.request.cut", asked, words, at=at))
+        yield from connection.tell(asked, self._explained(asked, finding("mp.request.cut", asked, words, at=at)))
 
     def dead(self, now: float) -> Iterator[Finding]:
         """Whether the server fell silent: what it answered before it answers no more, and nothing else either."""
@@ -103,6 +104,22 @@ class Silence:
                 f"nothing was answered after {name} at {first.at:.3f} s, not even {len(again)} requests of kinds that were before"
             )
             yield finding("mp.server.dead", first, words, who="server", at=now)
+
+    def _explained(self, asked: Asked, found: Finding) -> Finding:
+        """The same with the byte for which some of the releases that the server may be drop the request, if any does."""
+        servers = [release for release in self._sides.server_candidates() if release in asked.dealt]
+        dropping = {release: wrong for release in servers if (wrong := asked.dealt[release].wrong) is not None}
+        if not dropping:
+            return found
+        wrong = dropping[max(dropping)]
+        return replace(
+            found,
+            summary=f"{found.summary}; lmcache {spans(whole_groups(dropping))} would drop it",
+            offset=wrong.stream if found.who == "client" else None,
+            field=field_of(wrong),
+            expected=wrong.expected,
+            got=wrong.got,
+        )
 
     def _speaks(self, connection: Connection, asked: Asked) -> Iterator[Finding]:
         """What the silence says of the server: some requests no server of a release leaves unanswered while it answers others."""

@@ -11,6 +11,7 @@ from harness.tap.guess import Guess
 from harness.tap.mp.bounded import Bounded
 from harness.tap.mp.candidates import operation_in
 from harness.tap.mp.connection import MOST_OPEN
+from harness.tap.mp.dumps import Dumps
 from harness.tap.mp.lint import MpListener, listen
 from harness.tap.mp.parts import Parts
 from harness.tap.mp.talk import Seen, Talk
@@ -33,12 +34,14 @@ def tell(header: Header, events: Iterable[Event], profile: Release | None) -> St
     heard = listen(kept, profile)
     notes = Notes()
     notes.add(heard.findings)
-    teller = _Teller(heard.listener)
+    dumps = Dumps(notes.kept)
+    teller = _Teller(heard.listener, dumps)
     last = 0.0
     for event in kept:
         last = max(last, event.until or event.at)
         if event.connection:
             teller.hear(event)
+    notes.kept = dumps.added_to(notes.kept)
     guesses: dict[Who, Guess] = {"client": heard.listener.guess("client"), "server": heard.listener.guess("server")}
     return Story(
         header, guesses, notes.in_order(), notes.counted, notes.levels, teller.finished(), last, left_out=teller.left_out
@@ -48,9 +51,10 @@ def tell(header: Header, events: Iterable[Event], profile: Release | None) -> St
 class _Teller:
     """Tells a recording; a request is told at its place, with what became of it later."""
 
-    def __init__(self, listener: MpListener) -> None:
+    def __init__(self, listener: MpListener, dumps: Dumps) -> None:
         self.left_out = 0
         self._listener = listener
+        self._dumps = dumps
         self._talk = Talk()
         self._conversations: dict[int, Conversation] = {}
         self._open: Bounded[tuple[int, bytes], Row] = Bounded(MOST_OPEN)
@@ -68,6 +72,7 @@ class _Teller:
         if event.do in ("close", "reset", "error"):
             one.ended = event.at
         for seen in self._talk.feed(event):
+            self._dumps.seen(seen)
             self._seen(seen)
 
     def finished(self) -> list[Conversation]:

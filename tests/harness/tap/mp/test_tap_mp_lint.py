@@ -189,6 +189,16 @@ def test_a_request_without_reply_is_told_once_its_time_is_over():
     assert "mp.request.cut" in rules(at_work().ask("END_SESSION", "r1").end())
 
 
+def test_what_the_server_may_have_dropped_a_request_for_is_told_although_its_release_is_open():
+    talk = Talk("0.3.14", "0.3.15").open().ask("GET_CHUNK_SIZE").answer("GET_CHUNK_SIZE", 16)
+    talk.ask("LOOKUP", [key("0.3.14", worker=None)]).wait(1).ask("END_SESSION", "r1").answer("END_SESSION")
+    found = one(talk.end(), "mp.request.cut")
+    sent = b"".join(event.data for event in talk.events if event.side == "client")
+    assert found.summary.endswith("; lmcache 0.3.15 would drop it")
+    assert sent[found.offset] == 0x91
+    assert found.field.startswith("payload 0 of LOOKUP")
+
+
 def test_a_wait_may_take_as_long_as_it_asked_for():
     talk = at_work("0.5.1").ask("WAIT_PREFETCH_STATUS", "r1", 60.0).wait(40).ask("NOOP").answer("NOOP", "OK")
     assert "mp.request.unanswered" not in rules(talk)

@@ -2,21 +2,25 @@
 
 import base64
 import json
+import socket
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec.msgpack import Ext
-from zmtp_speech import Talk, command, greeting, key, spoken
+from zmtp_speech import Talk, command, greeting, key, message, ready, spoken
 
 from fixturegen.corpus import load_corpus
+from harness.tap.address import Address
 from harness.tap.mp.keeper import MpKeeper
 from harness.tap.mp.lint import MpListener, listen
 from harness.tap.mp.packed import number, places
 from harness.tap.mp.permutation import Permutation
 from harness.tap.mp.redact import Redactor
 from harness.tap.pseudonyms import Pseudonyms
-from harness.tap.recording import Redacted
+from harness.tap.recording import NOTHING, Header, Recorder, Redacted, now
+from harness.tap.scribe import Scribe
+from harness.tap.session import Wishes, tapping
 from wire.mp.registration import encode_registration
 from wire.mp.values import pack, unpack
 from wire.release import Release
@@ -87,6 +91,56 @@ def test_no_secret_is_in_a_redacted_recording_in_any_spelling(size):
     for secret in (*SECRETS, PAYLOAD[:40], HASH, pack(TOKENS), pack(TOKENS)[1:12]):
         assert any(spelling in plain for spelling in spellings(secret))
         assert not [spelling for spelling in spellings(secret) if spelling in written], secret
+
+
+def live(events, file, redacted=EVERYTHING):
+    """What is told while a tap runs."""
+    told, listener = [], MpListener()
+    recorder = Recorder(file, Header("mp", "127.0.0.1:1", "127.0.0.1:2", redacted=redacted, started=now()))
+    made = MpKeeper(listener, redacted=redacted, pseudonyms=Pseudonyms(b"k" * 32))
+    scribe = Scribe(listener, made, recorder, tell=told.append, teller=MpListener() if redacted else None, elapsed=lambda: 99.0)
+    scribe.start()
+    for event in events:
+        scribe.put(event)
+    assert scribe.close()
+    assert scribe.defect == ""
+    return told
+
+
+def test_what_is_told_live_has_no_secret_that_the_recording_has_not(tmp_path):
+    talk = Talk().open().ask("REGISTER_KV_CACHE_ENGINE_DRIVEN_CONTEXT", {"model_name": SECRETS[3], "instance_id": 7})
+    talk.ask("PREPARE_STORE", key("0.5.6", model_name=SECRETS[0]), 7).answer("PREPARE_STORE", {"context": {}})
+    talk.ask("LOOKUP", key("0.5.6", worker=None, model_name=SECRETS[1], token_ids=[1 << 40, *range(1, 32)]), 1).answer("LOOKUP")
+    talk.ask("LOOKUP", key("0.5.6", worker=None, model_name=SECRETS[1], request_id="r2"), 1).answer("LOOKUP")
+    talk.ask("QUERY_PREFETCH_STATUS", "r2").answer("QUERY_PREFETCH_STATUS", 0)
+    talk.frames(SECRETS[2].encode(), pack(SECRETS[4]), pack(SECRETS[5])).frames(b"\x99", pack(SECRETS[4]), side="server")
+    events = talk.end().events
+    plain, redacted = live(events, tmp_path / "plain", NOTHING), live(events, tmp_path / "redacted")
+    assert [found.rule.name for found in redacted] == [found.rule.name for found in plain]
+    said = [" ".join([found.summary, found.field, found.expected, found.got]) for found in plain]
+    assert any(SECRETS[0] in words and SECRETS[1] in words for words in said)
+    hidden = (*SECRETS, str(1 << 40), SECRETS[2][:16].encode().hex())
+    leaks = [(secret, found.rule.name) for found in redacted for secret in hidden if secret in repr(found)]
+    assert leaks == []
+
+
+@pytest.mark.parametrize(("redacted", "said"), [(NOTHING, True), (EVERYTHING, False)])
+def test_a_tap_tells_what_it_records(tmp_path, redacted, said):
+    told = []
+    sent = greeting() + ready(b"DEALER") + 2 * message(pack(SECRETS[2]), pack(24))
+    with socket.create_server(("127.0.0.1", 0)) as there:
+        to = Address("127.0.0.1", there.getsockname()[1])
+        wishes = Wishes(Address("127.0.0.1", 0), to, "mp", tmp_path / "tap.jsonl", redacted=redacted)
+        with tapping(wishes, tell=told.append) as (at, outcome), socket.create_connection((at.host, at.port)) as client:
+            client.sendall(sent)
+            accepted, _ = there.accept()
+            with accepted:
+                accepted.settimeout(10)
+                assert accepted.recv(len(sent), socket.MSG_WAITALL) == sent
+    assert outcome.defect == outcome.trouble == ""
+    (reused,) = [found for found in told if found.rule.name == "mp.uid.reused"]
+    assert (pack(SECRETS[2])[:16].hex() in reused.summary) is said
+    assert (sent.hex()[-40:] in (tmp_path / "tap.jsonl").read_text()) is said
 
 
 def cut(events, size):

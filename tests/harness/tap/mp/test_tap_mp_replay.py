@@ -1,8 +1,6 @@
 """Recordings of the multiprocess wire held once more: with a mock of the release, and with one that answers otherwise."""
 
-import subprocess
-import sys
-
+import pytest
 from zmtp_speech import Talk, key
 
 from harness.tap import case as cases
@@ -50,15 +48,13 @@ def test_another_answer_is_told():
     assert "256" in line
 
 
-def test_a_case_is_a_test_that_passes_with_the_mock_of_its_release(tmp_path):
+def test_a_case_is_a_test_that_passes_with_the_mock_of_its_release(tmp_path, monkeypatch, capsys):
     path = tmp_path / "then.jsonl"
     recorder = Recorder(path, Header("mp", "127.0.0.1:1", "127.0.0.1:2", started=now()))
     for event in recorded():
         recorder.event(event)
     recorder.close({})
     module, _ = cases.write_case(path, tmp_path, "then")
-    done = subprocess.run(
-        [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "no:randomly", str(module)],
-        cwd=tmp_path, capture_output=True, text=True, timeout=120, check=False,
-    )  # fmt: skip
-    assert done.returncode == 0, done.stdout + done.stderr
+    monkeypatch.chdir(tmp_path)
+    assert pytest.main(["-q", "-p", "no:cacheprovider", "-p", "no:randomly", str(module)]) == pytest.ExitCode.OK
+    assert "1 passed" in capsys.readouterr().out
