@@ -214,9 +214,9 @@ def test_the_real_comparison_is_what_decides(action):
     client = ClientInfo("reference", "mine", "1", "Rust")
     header = RunHeader("1", "2026-01-02T03:04:05Z", client, ("0.5.6",), ("fixtures",), (), 0, "CPython", "Linux", "corpus")
     with ResultsWriter(action.workspace / "earlier" / "results.jsonl", header) as writer:
-        writer.add(
-            CaseRecord("lm.get.a[0.5.6-fixtures]", "lm.get", "a", "0.5.6", "fixtures", Verdict.PASS, 0.1, "A client waits.")
-        )
+        for name in ("keys.tokens.hashes[0.5.6-fixtures-mp.tokens.none]", "lm.get.left-out[0.5.6-fixtures]"):
+            topic, _, case = name.partition("[")[0].rpartition(".")
+            writer.add(CaseRecord(name, topic, case, "0.5.6", "fixtures", Verdict.PASS, 0.1, "A client waits."))
     ended = action.run(JUDGE, {**QUICK, "baseline": "earlier/results.jsonl", "fail-on": "not-run"})
     assert (ended.code, ended.outputs["diff-exit-code"]) == (1, "1")
     assert (action.workspace / ended.outputs["diff"]).read_text().startswith("<!-- lmconform diff: Conformance -->")
