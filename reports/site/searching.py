@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from reports.site.judged import known_page
-from reports.site.links import case_place, drift_page, requirement_page
+from reports.site.links import case_place, drift_page, requirement_page, spec_page
 from reports.site.markdown import sections
 from reports.site.model import Content
 from reports.site.notes import finding_page
@@ -33,6 +33,11 @@ def _entries(content: Content) -> Iterator[tuple[str, str, str, str]]:
         yield "requirement", one.id, _plain(f"{one.level}. {one.statement}"), requirement_page(one.id)
     for case in content.cases.values():
         yield "case", case.name, _plain(case.title), case_place(case.name)
+    for document in content.specification:
+        for section in sections(document):
+            if section.title.partition(" ")[0] not in content.requirements:
+                anchor = f"#{section.anchor}" if section.anchor else ""
+                yield "specification", section.title, _start(section.text), spec_page(document.name) + anchor
     for document in content.findings:
         for section in sections(document):
             place = finding_page(document.name) + (f"#{section.anchor}" if section.anchor else "")

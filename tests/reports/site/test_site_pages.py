@@ -1,5 +1,6 @@
 """The pages of a small site: whole, valid, linked, escaped."""
 
+import json
 import posixpath
 from pathlib import Path
 
@@ -51,9 +52,10 @@ def test_pages_of_every_kind_are_valid_html():
 
 
 def test_what_is_for_programs_is_handed_on_as_it_is_and_linked():
+    linked = {resolved(link, "spec/index.html")[0] for link in pages()["spec/index.html"].links}
     for name in ("spec/requirements.json", "spec/machine/lmcache_lm.lua", "spec/machine/lmcache_lm_0_5_1.ksy"):
         assert site()[name] == (ROOT / "docs" / name).read_bytes()
-        assert name.removeprefix("spec/") in pages()["spec/index.html"].links
+        assert name in linked
     assert "schemas/requirements-v1.schema.json" in site()
     assert "spec/published.json" not in site()
 
@@ -62,6 +64,15 @@ def test_the_specification_leads_to_where_to_begin_to_what_is_for_programs_and_t
     assert "reading.html#where-to-begin" in pages()["spec/index.html"].links
     assert "lmcache_lm.lua" in pages()["spec/machine/index.html"].links
     assert "../history.html#key-grammar" in pages()["spec/keys.html"].links
+
+
+def test_the_search_knows_places_that_there_are():
+    index = json.loads(site()["search.js"].decode().removeprefix("window.INDEX = ").removesuffix(";\n"))
+    assert {kind for kind, *_ in index} == {"requirement", "specification", "case", "finding", "known failure", "change"}
+    assert ["Key string", "spec/keys.html#key-string"] in [[name, place] for _, name, _, place in index]
+    for _, _, _, place in index:
+        path, _, fragment = place.partition("#")
+        assert not fragment or fragment in pages()[path].ids, place
 
 
 def test_every_requirement_has_a_page_of_its_own_that_says_all_of_it():
