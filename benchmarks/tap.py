@@ -1,5 +1,7 @@
 """What the tap costs: EXIST, and PUT with GET of small and large values, to a mock server directly and through a tap, in turns.
 
+Each figure is the median of all exchanges, so that what else the machine does counts little.
+
 .venv/bin/python -m benchmarks.tap
 """
 
@@ -65,11 +67,13 @@ def _work(client: _Client, size: int | None) -> Callable[[], None]:
     return lambda: client.put_and_get(value)
 
 
-def _seconds(work: Callable[[], None], times: int) -> float:
-    begin = time.perf_counter()
+def _seconds(work: Callable[[], None], times: int) -> list[float]:
+    took = []
     for _ in range(times):
+        begin = time.perf_counter()
         work()
-    return (time.perf_counter() - begin) / times
+        took.append(time.perf_counter() - begin)
+    return took
 
 
 def main() -> None:
@@ -84,8 +88,11 @@ def main() -> None:
             works = [_work(client, size) for client in clients]
             for work in works:
                 work()
-            rounds = [[_seconds(work, times) for work in works] for _ in range(_ROUNDS)]
-            direct, tapped = (statistics.median(each) for each in zip(*rounds, strict=True))
+            took: list[list[float]] = [[], []]
+            for _ in range(_ROUNDS):
+                for work, mine in zip(works, took, strict=True):
+                    mine.extend(_seconds(work, times))
+            direct, tapped = (statistics.median(each) for each in took)
             print(f"| {name} | {direct * 1000:.3f} ms | {tapped * 1000:.3f} ms | {tapped / direct:.1f} |", flush=True)
             for client in clients:
                 client.close()

@@ -63,6 +63,7 @@ def command(
         raise UsageError(f"--out {out}: that is the recording itself; name another file")
     if form is Format.PCAP:
         _write_packets(recording, out)
+        _say_written(form, out, recording)
         return int(ExitCode.CONFORMANT)
     story = read_story(recording, Release.parse(profile) if profile is not None else None)
     if connection is not None:
@@ -72,7 +73,13 @@ def command(
     if only is Only.FINDINGS:
         story.conversations.clear()
     _write(story, form, out)
+    _say_written(form, out, recording)
     return int(ExitCode.NOT_CONFORMANT if story.guilty else ExitCode.CONFORMANT)
+
+
+def _say_written(form: Format, out: Path | None, recording: Path) -> None:
+    if out is not None:
+        typer.echo(f"{out}: {form} of {recording}", err=True)
 
 
 def _write_packets(recording: Path, out: Path | None) -> None:

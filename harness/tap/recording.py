@@ -90,7 +90,7 @@ class Footer:
     why: str = ""
     """Why it is not complete."""
     counts: Mapping[str, int] = field(default_factory=dict)
-    """``connections``, ``events``, ``client_bytes``, ``server_bytes``, ``lost_events``."""
+    """``connections``, ``events``, ``client_bytes``, ``server_bytes``, ``lost_events``, ``not_accepted``."""
     findings: Mapping[str, int] = field(default_factory=dict)
     """What was noticed while recording, by rule; nothing rests on it, since it follows from the events."""
 
