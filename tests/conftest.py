@@ -7,12 +7,17 @@ import shutil
 import subprocess
 
 import pytest
+from hypothesis import settings
 
 from fixturegen.containers import ContainerRuntime
 from fixturegen.containers.engine import Engine
 from fixturegen.errors import EnvironmentUnavailable
 from fixturegen.venv import VenvEnvironment
 from wire.release import Release
+
+settings.register_profile("unhurried", parent=settings(), deadline=None)
+settings.load_profile("unhurried")
+"""How long an example takes says something of the machine alone."""
 
 LIVE_RELEASE = Release.parse("0.5.6")
 
