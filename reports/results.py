@@ -12,10 +12,10 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Final, Self
+from typing import Any, Self
 
 from reports.record import SCHEMA_VERSION, CaseRecord, RunFooter, RunHeader
-from reports.schema import fault_in
+from reports.schema import JSON_LINE, fault_in
 from reports.side import Side
 from reports.verdict import SHOWN, ExitCode, Verdict, count_verdicts, exit_code
 
@@ -237,7 +237,7 @@ class _Reading:
 
     def _decode(self, number: int, line: bytes) -> Any:
         try:
-            return _DECODER.decode(line.decode(json.detect_encoding(line), "surrogatepass"))
+            return JSON_LINE.decode(line.decode(json.detect_encoding(line), "surrogatepass"))
         except ValueError as error:
             start = ascii(line[:60].decode(errors="replace"))
             raise self._error(
@@ -256,14 +256,6 @@ class _Reading:
 
     def _error(self, number: int, fault: str, remedy: str) -> ResultsError:
         return ResultsError(f"{self.path}, line {number}: {fault}; {remedy}")
-
-
-def _refuse(constant: str) -> None:
-    raise ValueError(f"{constant} is no JSON")
-
-
-_DECODER: Final = json.JSONDecoder(parse_constant=_refuse)
-"""One for all lines: ``json.loads`` would make one for each."""
 
 
 def count_of_cases(count: int) -> str:

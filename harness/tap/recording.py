@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import contextlib
 import datetime as dt
-import functools
 import json
 import os
 from collections.abc import Iterator, Mapping
@@ -16,15 +15,11 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Final, Literal, Self, TypeAlias
 
-import jsonschema_rs
-from jsonschema import Draft202012Validator
-from jsonschema.exceptions import best_match
-
 from harness.tap.event import Event
 from harness.version import TOOL_VERSION
 from reports.escape import escape
 from reports.plain import clip
-from reports.schema import schema_file
+from reports.schema import JSON_LINE, LineSchema
 from wire.errors import UnknownReleaseError
 from wire.release import Release
 
@@ -35,6 +30,8 @@ MOST_EVENTS: Final = 5_000_000
 FLUSHED_AT: Final = 1 << 16
 """Bytes that wait at most before they are written."""
 RECORDS: Final = ("header", "event", "footer")
+LINES: Final = LineSchema("recording", SCHEMA_VERSION, RECORDS)
+"""What a line may be."""
 Protocol: TypeAlias = Literal["lm", "mp"]
 
 
@@ -280,7 +277,7 @@ class Recording:
             raise RecordingError(f"{self._place()}: longer than {LONGEST_LINE} bytes; no tap writes such a line")
         whole = text.endswith(b"\n")
         try:
-            line = _DECODER.decode(text.decode("utf-8-sig"))
+            line = JSON_LINE.decode(text.decode("utf-8-sig"))
         except (ValueError, RecursionError) as error:
             if not whole and self._number > 1:
                 self.cut = f"it ends in the middle of line {self._number}"
@@ -292,7 +289,7 @@ class Recording:
             raise RecordingError(
                 f"{file} holds the results of a run, and no recording; 'lmconform report {file}' explains its failures"
             )
-        fault = fault_in(line)
+        fault = LINES.fault_in(line)
         if fault is not None:
             raise RecordingError(f"{self._place()}: {escape(fault)}")
         found: dict[str, Any] = line
@@ -330,24 +327,6 @@ def load(path: Path) -> Loaded:
         return Loaded(recording.header, events, recording.footer, recording.trouble)
 
 
-def fault_in(line: object) -> str | None:
-    """What is wrong with a decoded line, as a phrase that names the member; None if nothing is."""
-    if not isinstance(line, dict):
-        return "a line must be a JSON object"
-    record = line.get("record")
-    if record not in RECORDS:
-        return f'member "record" must be one of {", ".join(RECORDS)}, not {clip(json.dumps(record), 80)}'
-    with contextlib.suppress(TypeError, ValueError):
-        if _fast_validator(record).is_valid(line):
-            return None
-    error = best_match(_validator(record).iter_errors(line))
-    if error is None:
-        return None
-    place = error.json_path.removeprefix("$").removeprefix(".")
-    message = error.message if len(error.message) <= 200 else f"{error.message[:200]}..."
-    return f"member {place}: {message}" if place else message
-
-
 def now() -> str:
     """This moment, in UTC, as files hold it."""
     return dt.datetime.now(dt.UTC).isoformat(timespec="milliseconds")
@@ -357,23 +336,4 @@ def _line(value: dict[str, Any]) -> bytes:
     return json.dumps(value, separators=(",", ":"), ensure_ascii=True).encode() + b"\n"
 
 
-def _refuse(constant: str) -> None:
-    raise ValueError(f"{constant} is no number")
-
-
 _WHY_NO_JSON: Final[dict[type[Exception], str]] = {UnicodeDecodeError: "not UTF-8", RecursionError: "nested too deeply"}
-_DECODER: Final = json.JSONDecoder(parse_constant=_refuse)
-
-
-@functools.cache
-def _fast_validator(record: str) -> jsonschema_rs.Draft202012Validator:
-    return jsonschema_rs.Draft202012Validator(_definition(record))
-
-
-@functools.cache
-def _validator(record: str) -> Draft202012Validator:
-    return Draft202012Validator(_definition(record))
-
-
-def _definition(record: str) -> dict[str, Any]:
-    return {"$ref": f"#/$defs/{record}", "$defs": schema_file("recording", SCHEMA_VERSION)["$defs"]}

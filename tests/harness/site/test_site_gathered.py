@@ -95,6 +95,7 @@ def test_with_other_captures_the_pairs_are_played_against_mocks(tmp_path):
         (gzip.compress(b'{"version": 1}'), "required"),
         (b"[" * 100_000, "lmconform compat"),
     ],
+    ids=["a-list", "cut", "no-gzip", "another-document", "deep"],  # a compressed file holds the time
 )
 def test_a_file_that_is_no_map_is_refused(tmp_path, data, expected):
     path = tmp_path / "compat.json"

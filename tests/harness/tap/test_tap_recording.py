@@ -42,7 +42,7 @@ def test_what_was_written_is_read(file):
 
 
 def test_every_line_keeps_the_schema(file):
-    assert [recording.fault_in(json.loads(line)) for line in written(file)] == [None] * 7
+    assert [recording.LINES.fault_in(json.loads(line)) for line in written(file)] == [None] * 7
 
 
 @pytest.mark.parametrize("do", DEEDS)
