@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from markupsafe import Markup
-
+from reports.site.documents import document_page
 from reports.site.judged import Judged, Mark
 from reports.site.links import requirement_page, spec_file, spec_page
-from reports.site.markdown import Sources, rendered, sections
+from reports.site.markdown import Sources
 from reports.site.model import Case, Content, Document, Known, KnownList, Mutant, Requirement
 from reports.site.notes import Citing
 from reports.site.rendering import Renderer
@@ -64,18 +63,7 @@ def _specification(content: Content, renderer: Renderer, sources: Sources) -> It
     )
     for document in content.specification:
         path = spec_page(document.name)
-        yield (
-            path,
-            renderer.page(
-                path,
-                "document.html.j2",
-                title=document.title,
-                section="spec",
-                crumb=("Specification", "spec/index.html"),
-                body=Markup(rendered(document, path, sources)),  # noqa: S704  # HTML in Markdown is off
-                contents=[found for found in sections(document) if found.level == 2],
-            ),
-        )
+        yield document_page(document, path, renderer, sources, section="spec", above=("Specification", "spec/index.html"))
 
 
 def _of(content: Content, document: Document) -> list[Requirement]:

@@ -6,11 +6,10 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from markupsafe import Markup
-
+from reports.site.documents import document_page, headings
 from reports.site.judged import known_page
 from reports.site.links import CASE, LABEL, REQUIREMENT, case_place
-from reports.site.markdown import Section, Sources, labels, rendered, sections
+from reports.site.markdown import Section, Sources, labels, sections
 from reports.site.model import Content, Document
 from reports.site.rendering import Renderer
 
@@ -100,7 +99,7 @@ def pages(content: Content, renderer: Renderer, sources: Sources) -> Iterator[tu
             "findings_index.html.j2",
             title="Findings and known failures",
             section="findings",
-            documents=[(document, _headings(document)) for document in content.findings],
+            documents=[(document, headings(document)) for document in content.findings],
             known=content.known,
             finding_page=finding_page,
             known_page=known_page,
@@ -108,18 +107,7 @@ def pages(content: Content, renderer: Renderer, sources: Sources) -> Iterator[tu
     )
     for document in content.findings:
         path = finding_page(document.name)
-        yield (
-            path,
-            renderer.page(
-                path,
-                "document.html.j2",
-                title=document.title,
-                section="findings",
-                crumb=("Findings", "findings/index.html"),
-                body=Markup(rendered(document, path, sources)),  # noqa: S704  # HTML in Markdown is off
-                contents=_headings(document),
-            ),
-        )
+        yield document_page(document, path, renderer, sources, section="findings", above=("Findings", "findings/index.html"))
     for known in content.known:
         path = known_page(known.name)
         yield (
@@ -134,10 +122,6 @@ def pages(content: Content, renderer: Renderer, sources: Sources) -> Iterator[tu
                 is_address=_is_address,
             ),
         )
-
-
-def _headings(document: Document) -> list[Section]:
-    return [found for found in sections(document) if found.level == 2]
 
 
 def _is_address(text: str) -> bool:

@@ -227,6 +227,21 @@ local GENERATIONS = {
     },
 }
 
+-- Candidates in words, with runs of them as one.
+local function words_of(candidates)
+    local words, first = {}, nil
+    for index, one in ipairs(GENERATIONS) do
+        if candidates[index] then
+            first = first or one.first
+            if not candidates[index + 1] then
+                table.insert(words, one.last and (first == one.last and first or first .. " to " .. one.last) or first .. " and later")
+                first = nil
+            end
+        end
+    end
+    return #words == 0 and "no release" or table.concat(words, "; ")
+end
+
 for _, one in ipairs(GENERATIONS) do
     one.sizes = { client = 4 * #one.request + KEY_SIZE, server = 4 * #one.reply }
 end
@@ -527,21 +542,6 @@ local function newest_of(candidates, size)
             return GENERATIONS[index]
         end
     end
-end
-
--- Candidates in words, with runs of them as one.
-local function words_of(candidates)
-    local words, first = {}, nil
-    for index, one in ipairs(GENERATIONS) do
-        if candidates[index] then
-            first = first or one.first
-            if not candidates[index + 1] then
-                table.insert(words, one.last and (first == one.last and first or first .. " to " .. one.last) or first .. " and later")
-                first = nil
-            end
-        end
-    end
-    return #words == 0 and "no release" or table.concat(words, "; ")
 end
 
 -- Following a connection ----------------------------------------------------------------------------------------------------

@@ -539,6 +539,21 @@ local GENERATIONS = {
     },
 }
 
+-- Candidates in words, with runs of them as one.
+local function words_of(candidates)
+    local words, first = {}, nil
+    for index, one in ipairs(GENERATIONS) do
+        if candidates[index] then
+            first = first or one.first
+            if not candidates[index + 1] then
+                table.insert(words, one.last and (first == one.last and first or first .. " to " .. one.last) or first .. " and later")
+                first = nil
+            end
+        end
+    end
+    return #words == 0 and "no release" or table.concat(words, "; ")
+end
+
 local NEWEST = GENERATIONS[#GENERATIONS]
 local GREETING = 64
 local MORE, LONG, COMMAND = 1, 2, 4
@@ -795,20 +810,6 @@ local function narrowed(connection, operation, count)
         candidates[connection] = both
     end
     return candidates[connection] or {}
-end
-
-local function words_of(found)
-    local words, first = {}, nil
-    for index, one in ipairs(GENERATIONS) do
-        if found[index] then
-            first = first or one.first
-            if not found[index + 1] then
-                table.insert(words, one.last and (first == one.last and first or first .. " to " .. one.last) or first .. " and later")
-                first = nil
-            end
-        end
-    end
-    return #words == 0 and "no release" or table.concat(words, "; ")
 end
 
 local function generation_of(found)

@@ -256,20 +256,6 @@ local function narrowed(connection, operation, count)
     return candidates[connection] or {}
 end
 
-local function words_of(found)
-    local words, first = {}, nil
-    for index, one in ipairs(GENERATIONS) do
-        if found[index] then
-            first = first or one.first
-            if not found[index + 1] then
-                table.insert(words, one.last and (first == one.last and first or first .. " to " .. one.last) or first .. " and later")
-                first = nil
-            end
-        end
-    end
-    return #words == 0 and "no release" or table.concat(words, "; ")
-end
-
 local function generation_of(found)
     if GENERATIONS[mp.prefs.generation] then
         return GENERATIONS[mp.prefs.generation]
