@@ -255,6 +255,7 @@ def test_nothing_of_a_client_runs(visit, wild):
         page.evaluate(f"location.hash = document.querySelectorAll('.runs a')[{place}].hash")
         page.wait_for_selector("dialog[open]")
         page.keyboard.press("Escape")
+        page.wait_for_selector("dialog[open]", state="detached")  # the browser closes it in its own time
     page.select_option("select[aria-label='all verdicts']", "known-failure")
     assert page.evaluate("window.pwned === undefined")
     assert page.evaluate("document.querySelectorAll('img, svg, iframe, object, form, base').length") == 0

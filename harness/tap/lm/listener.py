@@ -196,8 +196,6 @@ class LmListener:
             yield reply_finding("reply-unasked", number, reply, None, summary, expected="nothing", got=f"code {reply.code}")
         conversation.answered += 1
         self._sides.answered(number, reply, conversation.answered)
-        if reply.layout is not None:
-            yield from self._layout(conversation, reply)
         if reply.segments > 1:
             summary = f"the reply header came in {reply.segments} segments"
             yield reply_finding("reply-split", number, reply, exchange, summary)

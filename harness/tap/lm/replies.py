@@ -28,7 +28,7 @@ class Answered:
 
 @dataclass(frozen=True)
 class LayoutKnown:
-    """Of which generation a reply is, which its first bytes did not tell."""
+    """Of which generation a reply is: told behind its first bytes, at once or as soon as what follows has shown it."""
 
     reply: Reply
 
@@ -134,6 +134,7 @@ class ReplyStream(Stream):
         found.append(Answered(reply, exchange))
         self._undecided = self.layout is None
         if not self._undecided:
+            found.append(LayoutKnown(reply))
             self._go_on(at, found)
 
     def _tell_apart(self, at: float, data: bytes, found: list[Any]) -> int:

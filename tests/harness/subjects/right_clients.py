@@ -19,7 +19,7 @@ class _ReadsAhead(LmConnection):
     def __init__(self, host, port, timeout, release, codec):
         self._address, self._timeout = (host, port), timeout
         self._socket, self._until, self._for_good = None, 0.0, False
-        self._exchanging, self._read = threading.Lock(), bytearray()
+        self._exchanging, self._holding, self._read = threading.Lock(), threading.Lock(), bytearray()
         self.codec, self.release, self.profile = codec, release, lm_profile(release)
 
     @contextmanager

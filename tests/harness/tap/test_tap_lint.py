@@ -241,3 +241,11 @@ def test_a_flood_of_almost_headers_ends():
 @given(st.binary(max_size=200))
 def test_a_redacted_header_is_as_long_as_it_was(data):
     assert len(LmListener().redact(data, Pseudonyms(b"s"))) == len(data)
+
+
+@pytest.mark.parametrize("cuts", [[], [32], [34], [4, 32]])
+def test_what_is_wrong_with_a_header_is_told_once_however_it_comes(cuts):
+    asked, (_, answer) = SHOWN["reply-location"]
+    pieces = [answer[begin:end] for begin, end in itertools.pairwise([0, *cuts, len(answer)])]
+    heard = hear(talk(asked, *(("server", piece) for piece in pieces)))
+    assert [one.rule.name for one in heard.findings].count("reply-location") == 1
