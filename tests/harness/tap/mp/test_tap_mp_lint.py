@@ -22,6 +22,19 @@ def one(talk, rule, profile=None):
     return found
 
 
+CONTEXT = {
+    "instance_id": 7,
+    "model_name": "org/model",
+    "world_size": 1,
+    "block_size": 16,
+    "num_layers": 2,
+    "hidden_dim_size": 8,
+    "dtype_str": "float16",
+    "use_mla": False,
+}
+"""What an engine that copies itself registers with; in 0.5.6 with one member more."""
+
+
 def at_work(client="0.5.6", server=None):
     """An engine that has said enough to be known."""
     talk = Talk(client, server).open()
@@ -30,17 +43,7 @@ def at_work(client="0.5.6", server=None):
 
 def test_a_right_conversation_has_no_findings():
     talk = at_work()
-    context = {
-        "instance_id": 7,
-        "model_name": "org/model",
-        "world_size": 1,
-        "block_size": 16,
-        "num_layers": 2,
-        "hidden_dim_size": 8,
-        "dtype_str": "float16",
-        "use_mla": False,
-        "num_physical_slots": None,
-    }
+    context = {**CONTEXT, "num_physical_slots": None}
     talk.ask("REGISTER_KV_CACHE_ENGINE_DRIVEN_CONTEXT", context)
     talk.answer("REGISTER_KV_CACHE_ENGINE_DRIVEN_CONTEXT", {"shm_name": "x", "pool_size": 4096})
     talk.ask("PREPARE_STORE", key("0.5.6"), 7).answer("PREPARE_STORE", {"context": {"slots": [], "chunk_indices": []}})
@@ -118,17 +121,7 @@ def test_a_member_of_a_key_has_its_own_byte():
 
 def test_a_lookup_of_0_5_4_that_0_5_5_leaves_without_an_answer_names_both():
     talk = at_work("0.5.4", "0.5.5")
-    context = {
-        "instance_id": 7,
-        "model_name": "org/model",
-        "world_size": 1,
-        "block_size": 16,
-        "num_layers": 2,
-        "hidden_dim_size": 8,
-        "dtype_str": "float16",
-        "use_mla": False,
-    }
-    talk.ask("REGISTER_KV_CACHE_ENGINE_DRIVEN_CONTEXT", context)
+    talk.ask("REGISTER_KV_CACHE_ENGINE_DRIVEN_CONTEXT", CONTEXT)
     talk.answer("REGISTER_KV_CACHE_ENGINE_DRIVEN_CONTEXT", {"shm_name": "x", "pool_size": 4096})
     talk.ask("LOOKUP", key("0.5.4", worker=None), 1).wait(3).ask("NOOP").answer("NOOP", "OK")
     heard = listen(talk.end().events)
