@@ -32,7 +32,7 @@ class Journal:
         *,
         max_exchanges: int = 65536,
         keep_payload_below: int = 64 << 10,
-        retain_bytes: int = 256 << 20,
+        retain_bytes: int = 64 << 20,
         keep_payloads: bool = True,
     ) -> None:
         if max_exchanges < 1:
