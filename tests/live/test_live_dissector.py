@@ -84,7 +84,7 @@ def test_what_the_real_client_and_server_say_is_decoded(pinned_release, tshark, 
     with (tmp_path / "real.pcap").open("wb") as file:
         write_pcap(file, segments(events), port=PORT)
     packets = rows(tshark, tmp_path / "real.pcap")
-    # What comes in one packet, and what in two, is a matter of the moment: the GET may leave with the payload of the PUT before it.
+    # What comes in one packet is a matter of the moment: the GET may leave with the payload of the PUT before it.
     ((stream, _), *_) = sides = told(packets)
     assert set(sides) == {(stream, "client"), (stream, "server")}
     client, server = sides[stream, "client"], sides[stream, "server"]
