@@ -246,6 +246,24 @@ def wild(tmp_path, monkeypatch):
     return path
 
 
+def test_a_case_stays_open_that_was_opened_before_the_browser_told_of_the_end_of_the_last_one(visit, wild):
+    page = visit(wild).page
+    page.evaluate("document.querySelectorAll('details').forEach(one => { one.open = true; })")
+    page.wait_for_selector(".runs")
+    page.evaluate("location.hash = document.querySelectorAll('.runs a')[0].hash")
+    page.wait_for_selector("dialog[open]")
+    # The event of the close is on its way when the next address is there, and comes after it.
+    page.evaluate("""async () => {
+        const dialog = document.querySelector("dialog"), next = document.querySelectorAll(".runs a")[3].hash;
+        const told = new Promise(done => dialog.addEventListener("close", done));
+        dialog.close();
+        location.hash = next;
+        dispatchEvent(new HashChangeEvent("hashchange"));
+        await told;
+    }""")
+    assert page.locator("dialog[open]").count() == 1
+
+
 def test_nothing_of_a_client_runs(visit, wild):
     watched = visit(wild)
     page = watched.page

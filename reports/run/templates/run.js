@@ -184,8 +184,8 @@
   // One case, over the page.
   const places = new Map();
   const dialog = make("dialog", { "aria-labelledby": "case-id" });
-  // the address may name the next case already
-  dialog.addEventListener("close", () => { if (view.case && read().case === view.case) change({ case: "" }); });
+  // the address may name the next case already, which may even be open by the time that the browser says so
+  dialog.addEventListener("close", () => { if (!dialog.open && view.case && read().case === view.case) change({ case: "" }); });
   dialog.addEventListener("click", (event) => { if (event.target === dialog) dialog.close(); });
   let shownCases = [];
 
