@@ -246,12 +246,20 @@ def wild(tmp_path, monkeypatch):
     return path
 
 
-def test_a_case_stays_open_that_was_opened_before_the_browser_told_of_the_end_of_the_last_one(visit, wild):
-    page = visit(wild).page
+def unfold(page):
     page.evaluate("document.querySelectorAll('details').forEach(one => { one.open = true; })")
     page.wait_for_selector(".runs")
-    page.evaluate("location.hash = document.querySelectorAll('.runs a')[0].hash")
+
+
+def show_run(page, place):
+    page.evaluate(f"location.hash = document.querySelectorAll('.runs a')[{place}].hash")
     page.wait_for_selector("dialog[open]")
+
+
+def test_a_case_stays_open_that_was_opened_before_the_browser_told_of_the_end_of_the_last_one(visit, wild):
+    page = visit(wild).page
+    unfold(page)
+    show_run(page, 0)
     # The event of the close is on its way when the next address is there, and comes after it.
     page.evaluate("""async () => {
         const dialog = document.querySelector("dialog"), next = document.querySelectorAll(".runs a")[3].hash;
@@ -267,11 +275,9 @@ def test_a_case_stays_open_that_was_opened_before_the_browser_told_of_the_end_of
 def test_nothing_of_a_client_runs(visit, wild):
     watched = visit(wild)
     page = watched.page
-    page.evaluate("document.querySelectorAll('details').forEach(one => { one.open = true; })")
-    page.wait_for_selector(".runs")
+    unfold(page)
     for place in (0, 3, 5, 8):
-        page.evaluate(f"location.hash = document.querySelectorAll('.runs a')[{place}].hash")
-        page.wait_for_selector("dialog[open]")
+        show_run(page, place)
         page.keyboard.press("Escape")
         page.wait_for_selector("dialog[open]", state="detached")  # the browser closes it in its own time
     page.select_option("select[aria-label='all verdicts']", "known-failure")

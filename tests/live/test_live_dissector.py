@@ -15,7 +15,7 @@ from harness.clients.spec import open_client
 from reports.pcap import Event, segments, write_pcap
 
 sys.path.append(str(Path(__file__).parents[1] / "machine"))
-from sharks import PORT, rows, run, told
+from sharks import PORT, rows, run
 
 pytestmark = pytest.mark.live
 PATIENCE = 30
@@ -85,12 +85,15 @@ def test_what_the_real_client_and_server_say_is_decoded(pinned_release, tshark, 
         write_pcap(file, segments(events), port=PORT)
     packets = rows(tshark, tmp_path / "real.pcap")
     # What comes in one packet is a matter of the moment: the GET may leave with the payload of the PUT before it.
-    ((stream, _), *_) = sides = told(packets)
-    assert set(sides) == {(stream, "client"), (stream, "server")}
-    client, server = sides[stream, "client"], sides[stream, "server"]
-    assert client["command"] == ["3", "1", "2"]
-    assert (server["command"], server["reply.code"]) == (["3", "2"], ["400", "200"])
-    assert {*client["key"], *server["key"]} == {"meta-llama/Llama-3.1-8B@1@0@1a2b3c4d5e6f7081@bfloat16"}
-    assert (client["payload"], server["payload"]) == ([PAYLOAD.hex()], [PAYLOAD.hex()])
-    assert client["shape"][1] == f"[{', '.join(map(str, SHAPE))}]"
+    said = [(row.sender, command) for row in packets for command in row["command"]]
+    assert said == [("client", "3"), ("server", "3"), ("client", "1"), ("client", "2"), ("server", "2")]
+    assert _all(packets, "reply.code") == ["400", "200"]
+    assert set(_all(packets, "key")) == {"meta-llama/Llama-3.1-8B@1@0@1a2b3c4d5e6f7081@bfloat16"}
+    assert _all(packets, "payload") == [PAYLOAD.hex()] * 2
+    assert _all(packets, "shape")[2] == f"[{', '.join(map(str, SHAPE))}]"
+    assert len(set(_all(packets, "tcp.stream"))) == 1
     assert not run(tshark, tmp_path / "real.pcap", "-Y", "lmcache && _ws.expert.severity >= 6291456")
+
+
+def _all(packets, name):
+    return [value for row in packets for value in row[name]]
