@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import NamedTuple
 
 from mockserver.endings import Ending
@@ -69,24 +69,37 @@ class Exchange:
         return sum(segment.size for segment in self.segments_out)
 
 
-@dataclass(slots=True, eq=False)
 class RunningExchange:
-    """An exchange in the hands of its connection's thread, which fills it in; the journal gives out snapshots."""
+    """An exchange in the hands of its connection's thread, which fills it in; the journal gives out snapshots.
 
-    connection: int
-    number: int
-    command: str
-    key: str
-    header: bytes
-    segments_in: list[Segment]
+    There is one for each request, so what most of them do not have stands in the class, and a segment is a plain pair.
+    """
+
     received: SeenPayload | None = None
     reply_header: bytes = b""
     reply_body_length: int = 0
-    segments_out: list[Segment] = field(default_factory=list)
     faults: tuple[str, ...] = ()
     ending: Ending | None = None
     done: bool = False
     """Set last, when nothing changes any more."""
+
+    def __init__(
+        self,
+        connection: int,
+        number: int,
+        command: str,
+        key: str,
+        header: bytes,
+        segments_in: list[tuple[float, int]],
+        segments_out: list[tuple[float, int]],
+    ) -> None:
+        self.connection = connection
+        self.number = number
+        self.command = command
+        self.key = key
+        self.header = header
+        self.segments_in = segments_in
+        self.segments_out = segments_out
 
     def snapshot(self) -> Exchange:
         """The exchange as it is now."""
@@ -97,11 +110,11 @@ class RunningExchange:
             command=self.command,
             key=self.key,
             header=self.header,
-            segments_in=tuple(self.segments_in),
+            segments_in=tuple(Segment(*each) for each in tuple(self.segments_in)),
             received=self.received,
             reply_header=self.reply_header,
             reply_body_length=self.reply_body_length,
-            segments_out=tuple(self.segments_out),
+            segments_out=tuple(Segment(*each) for each in tuple(self.segments_out)),
             faults=self.faults,
             ending=self.ending,
             done=done,

@@ -14,7 +14,7 @@ def main() -> None:
     ends = {signal.SIGTERM, signal.SIGINT}
     signal.pthread_sigmask(signal.SIG_BLOCK, ends)
     release, *words = sys.argv[1:]
-    journal = Journal(keep_payloads=False) if words == ["off"] else Journal()
+    journal = Journal(keep_payloads=False, keep_exchanges=False) if words == ["off"] else Journal()
     with LmServer(release, journal=journal) as server:
         print(f"listens on 127.0.0.1:{server.port}", flush=True)
         signal.sigwait(ends)
