@@ -10,6 +10,7 @@ import time
 
 from mockserver.buffers import MAPPED_FROM, Buffer, writable
 from mockserver.endings import ConnectionEndedError, Ending
+from mockserver.records import Moved
 from mockserver.tape import Tape
 
 _DISCARD_SIZE = 64 << 10
@@ -32,10 +33,8 @@ class Connection:
         self._closing = threading.Lock()
         # The real server leaves this off, which costs a small GET some 40 ms; the bytes are the same either way.
         sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        self.segments_in: list[tuple[float, int]] = []
-        """What was received since :meth:`new_segments`, time and size; of a payload, one entry may stand for many packets."""
-        self.segments_out: list[tuple[float, int]] = []
-        """What was sent since :meth:`new_segments`, likewise."""
+        self.moved: Moved = []
+        """What crossed the wire since :meth:`new_segments`; of a payload, one entry may stand for many packets."""
         self.bytes_sent = 0
         """All that was sent so far."""
         self._speaks = True
@@ -66,8 +65,8 @@ class Connection:
         except OSError as error:
             raise self._ended(error) from None
         got = len(data)
-        if got == size:
-            self._received(data)
+        if got == size and self._tape is None:
+            self.moved += (time.monotonic(), size)
             return data
         buffer[:got] = data
         if got:
@@ -95,8 +94,13 @@ class Connection:
         buffer[: len(data)] = data
         return buffer.toreadonly(), len(data) + self.read_into(buffer[len(data) :])
 
+    @property
+    def arrived(self) -> int:
+        """Bytes received since :meth:`new_segments`."""
+        return int(sum(size for size in self.moved[1::2] if size > 0))
+
     def _received(self, data: Buffer) -> None:
-        self.segments_in.append((time.monotonic(), len(data)))
+        self.moved += (time.monotonic(), len(data))
         if self._tape is not None:
             self._tape.data(self._place, "client", data)
 
@@ -136,13 +140,12 @@ class Connection:
             self.socket.sendall(data)
         except OSError as error:
             raise self._ended(error) from None
-        self.segments_out.append((at, size))
+        self.moved += (at, -size)
         self.bytes_sent += size
 
     def new_segments(self) -> None:
-        """Begin new lists of segments; the old ones belong to the exchange that took them."""
-        self.segments_in = []
-        self.segments_out = []
+        """Begin a new list of segments; the old one belongs to the exchange that took it."""
+        self.moved = []
 
     def wait(self, seconds: float | None) -> None:
         """Let time pass (None: for ever), less if the peer resets or the server stops."""

@@ -16,6 +16,17 @@ class Segment(NamedTuple):
     size: int
 
 
+Moved = list[float]
+"""Segments in their order, each as two numbers: when, and the size, below zero for what was sent."""
+
+
+def segments(moved: Moved) -> tuple[tuple[Segment, ...], tuple[Segment, ...]]:
+    """What was received and what was sent, of a list that may grow meanwhile."""
+    pairs = list(zip(*[iter(tuple(moved))] * 2, strict=False))
+    came = tuple(Segment(at, int(size)) for at, size in pairs if size > 0)
+    return came, tuple(Segment(at, -int(size)) for at, size in pairs if size < 0)
+
+
 @dataclass(frozen=True, slots=True)
 class Exchange:
     """One request and what the server did about it, as far as it had got when the journal was asked.
@@ -72,49 +83,44 @@ class Exchange:
 class RunningExchange:
     """An exchange in the hands of its connection's thread, which fills it in; the journal gives out snapshots.
 
-    There is one for each request, so what most of them do not have stands in the class, and a segment is a plain pair.
+    There is one for each request, so it is small: what crossed the wire is one list of numbers.
     """
 
-    received: SeenPayload | None = None
-    reply_header: bytes = b""
-    reply_body_length: int = 0
-    faults: tuple[str, ...] = ()
-    ending: Ending | None = None
-    done: bool = False
-    """Set last, when nothing changes any more."""
+    __slots__ = (
+        *("command", "connection", "done", "ending", "faults", "header", "key", "moved", "number", "received"),
+        *("reply_body_length", "reply_header"),
+    )
 
-    def __init__(
-        self,
-        connection: int,
-        number: int,
-        command: str,
-        key: str,
-        header: bytes,
-        segments_in: list[tuple[float, int]],
-        segments_out: list[tuple[float, int]],
-    ) -> None:
+    def __init__(self, connection: int, number: int, command: str, key: str, header: bytes, moved: Moved) -> None:
         self.connection = connection
         self.number = number
         self.command = command
         self.key = key
         self.header = header
-        self.segments_in = segments_in
-        self.segments_out = segments_out
+        self.moved = moved
+        self.received: SeenPayload | None = None
+        self.reply_header = b""
+        self.reply_body_length = 0
+        self.faults: tuple[str, ...] = ()
+        self.ending: Ending | None = None
+        self.done = False
+        """Set last, when nothing changes any more."""
 
     def snapshot(self) -> Exchange:
         """The exchange as it is now."""
         done = self.done
+        came, left = segments(self.moved)
         return Exchange(
             connection=self.connection,
             number=self.number,
             command=self.command,
             key=self.key,
             header=self.header,
-            segments_in=tuple(Segment(*each) for each in tuple(self.segments_in)),
+            segments_in=came,
             received=self.received,
             reply_header=self.reply_header,
             reply_body_length=self.reply_body_length,
-            segments_out=tuple(Segment(*each) for each in tuple(self.segments_out)),
+            segments_out=left,
             faults=self.faults,
             ending=self.ending,
             done=done,

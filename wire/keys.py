@@ -198,7 +198,7 @@ def _parse(release: Release, grammar: KeyGrammar, text: str, parts: list[str], *
             dtype = grammar.dtype_of_name[name]
         except KeyError:
             raise DecodeError(f"key {text!r}: no dtype is called {name!r} in lmcache {release}") from None
-    tags = _parse_tags(text, parts[needed + layered :])
+    tags = _parse_tags(text, parts[needed + layered :]) if len(parts) > needed + layered else {}
     settings: dict[str, str] = {}
     if grammar.tags_become_settings:
         settings = {name: value for name, value in tags.items() if not name.startswith(TAG_PREFIX)}

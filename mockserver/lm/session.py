@@ -61,9 +61,8 @@ class Session:
             ending = Ending("server error", repr(defect))
             raise
         finally:
-            arrived = sum(size for _, size in self._connection.segments_in)
             self._desk.faults().forget(self._number)
-            self._desk.journal.close_connection(self._number, ending, bytes(self._header[:arrived]))
+            self._desk.journal.close_connection(self._number, ending, bytes(self._header[: self._connection.arrived]))
             self._connection.record_end(ending)
             self._connection.close()
             self._desk.journal.let_go(self._number)
@@ -72,8 +71,8 @@ class Session:
         while True:
             header = self._connection.read_whole(self._header)
             if header is None:
-                arrived, size = sum(size for _, size in self._connection.segments_in), len(self._header)
-                return Ending("cut header", f"{arrived} of {size} bytes") if arrived else Ending("peer closed")
+                arrived = self._connection.arrived
+                return Ending("cut header", f"{arrived} of {len(self._header)} bytes") if arrived else Ending("peer closed")
             ending = self._exchange(header)
             if ending is not None:
                 return ending
@@ -98,10 +97,7 @@ class Session:
 
     def _begin(self, header: bytes, command: str, key: str) -> RunningExchange:
         self._exchanges += 1
-        connection = self._connection
-        exchange = RunningExchange(
-            self._number, self._exchanges, command, key, header, connection.segments_in, connection.segments_out
-        )
+        exchange = RunningExchange(self._number, self._exchanges, command, key, header, self._connection.moved)
         self._desk.journal.begin(exchange)
         return exchange
 
@@ -116,7 +112,11 @@ class Session:
             if cut is not None:
                 return cut
         outgoing = self._desk.replies.answer(request, self._desk.store)
-        actions = self._desk.faults().actions_for(request.command, self._number, request.key_text, self._exchanges)
+        progress = self._desk.faults()
+        if progress.idle:
+            actions = None
+        else:
+            actions = progress.actions_for(request.command, self._number, request.key_text, self._exchanges)
         if actions:
             outgoing, exchange.faults = shape(outgoing, actions)
         elif not outgoing.header:
@@ -132,7 +132,8 @@ class Session:
             return None
         if outgoing.plain and not self._held:
             self._connection.send(outgoing.header)
-            self._connection.send(outgoing.body)
+            if outgoing.body:
+                self._connection.send(outgoing.body)
             return None
         ending = deliver(self._connection, outgoing)
         if outgoing.restart is not None:

@@ -15,7 +15,7 @@ from mockserver.records import RunningExchange
 
 
 def exchange(number, command="GET", connection=1, *, done=False):
-    running = RunningExchange(connection, number, command, "k", b"", [], [])
+    running = RunningExchange(connection, number, command, "k", b"", [])
     running.done = done
     return running
 
