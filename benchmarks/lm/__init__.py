@@ -12,7 +12,8 @@ from dataclasses import replace
 from typing import Final
 
 from benchmarks.comparison import Comparison, Contender, Target
-from benchmarks.lm.load import Job, Load, running
+from benchmarks.lm.load import Job
+from benchmarks.loads import Load, running
 from benchmarks.servers import RunningServer, started
 from fixturegen.environment import open_environment
 from fixturegen.listening import listener
@@ -51,10 +52,10 @@ def opened() -> Iterator[Sequence[Comparison]]:
             "real": RunningServer(real.port, pid),
             "floor": ends.enter_context(started("benchmarks.lm.floor", str(RELEASE))),
         }
-        yield comparisons(servers, ends.enter_context(running(RELEASE)))
+        yield comparisons(servers, ends.enter_context(running("benchmarks.lm.load", str(RELEASE))))
 
 
-def comparisons(servers: Mapping[str, RunningServer], load: Load) -> list[Comparison]:
+def comparisons(servers: Mapping[str, RunningServer], load: Load[Job]) -> list[Comparison]:
     """What is compared, with servers by the names of contenders and one load for all of them."""
     three = [name for name in servers if name != "mock, journal off"]
     found = []
@@ -76,11 +77,11 @@ def _of(targets: Sequence[Target], names: Sequence[str] | Mapping[str, RunningSe
     return tuple(target for target in targets if target.over in names)
 
 
-def _contenders(servers: Mapping[str, RunningServer], names: Sequence[str], load: Load, job: Job) -> tuple[Contender, ...]:
+def _contenders(servers: Mapping[str, RunningServer], names: Sequence[str], load: Load[Job], job: Job) -> tuple[Contender, ...]:
     return tuple(Contender(name, _measure(replace(job, port=servers[name].port), load)) for name in names)
 
 
-def _measure(job: Job, load: Load) -> Callable[[float], float]:
+def _measure(job: Job, load: Load[Job]) -> Callable[[float], float]:
     def measure(seconds: float) -> float:
         done = load.work(replace(job, seconds=seconds))
         return done.gigabytes if done.bytes else done.rate
@@ -88,7 +89,7 @@ def _measure(job: Job, load: Load) -> Callable[[float], float]:
     return measure
 
 
-def _peak(server: RunningServer, load: Load) -> Callable[[float], float]:
+def _peak(server: RunningServer, load: Load[Job]) -> Callable[[float], float]:
     def measure(_: float) -> float:
         server.forget_peak()
         load.work(replace(_STORED, port=server.port))

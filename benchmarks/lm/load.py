@@ -1,24 +1,20 @@
 """The load: a plain fast client in a process of its own, the same for every server.
 
-It reads one job a line, as JSON, and answers each with one line: what was moved, and in how many seconds. It is asked through
-:class:`Load`. PUT has no answer, so a row of PUTs ends with an EXIST, whose answer shows that the server took them all; GET and
-EXIST wait for each answer. On several connections each has one request under way.
+It is asked through :class:`benchmarks.loads.Load`. PUT has no answer, so a row of PUTs ends with an EXIST, whose answer shows
+that the server took them all; GET and EXIST wait for each answer. On several connections each has one request under way.
 """
 
 from __future__ import annotations
 
-import contextlib
 import itertools
-import json
 import socket
-import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Final
 
-from benchmarks.servers import command
+from benchmarks.loads import Done, serve
 from wire.keys import any_key
 from wire.lm.frames import Description, Request, encode_request
 from wire.lm.profile import LmProfile, lm_profile
@@ -51,59 +47,6 @@ class Job:
     connections: int = 1
     keys: int = 1
     count: int = 0
-
-
-@dataclass(frozen=True)
-class Done:
-    """How many requests a job came to, their bytes of payload together, and the seconds that they took."""
-
-    requests: int
-    bytes: int
-    seconds: float
-
-    @property
-    def gigabytes(self) -> float:
-        """GB/s of payload."""
-        return self.bytes / self.seconds / 1e9
-
-    @property
-    def rate(self) -> float:
-        """Requests a second."""
-        return self.requests / self.seconds
-
-
-class Load:
-    """The client of this module in a process of its own."""
-
-    def __init__(self, process: subprocess.Popen[str]) -> None:
-        self._process = process
-
-    def work(self, job: Job) -> Done:
-        """Let it do a job.
-
-        Raises:
-            RuntimeError: its process ended.
-        """
-        assert self._process.stdin is not None
-        assert self._process.stdout is not None
-        self._process.stdin.write(json.dumps(asdict(job)) + "\n")
-        self._process.stdin.flush()
-        answer = self._process.stdout.readline()
-        if not answer:
-            raise RuntimeError(f"the load ended in {job}; what it said of that stands above")
-        return Done(**json.loads(answer))
-
-
-@contextlib.contextmanager
-def running(release: Release) -> Iterator[Load]:
-    """The client, until the block ends."""
-    with subprocess.Popen(
-        command("benchmarks.lm.load", str(release)), stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
-    ) as process:
-        try:
-            yield Load(process)
-        finally:
-            process.terminate()
 
 
 class Worker:
@@ -217,8 +160,7 @@ def _value(size: int) -> bytes:
 def main() -> None:
     """Do the jobs of standard input until it ends."""
     worker = Worker(lm_profile(Release.parse(sys.argv[1])))
-    for line in sys.stdin:
-        print(json.dumps(asdict(worker.work(Job(**json.loads(line))))), flush=True)
+    serve(worker.work, Job)
     worker.close()
 
 

@@ -7,7 +7,8 @@ import contextlib
 import pytest
 
 from benchmarks.lm import RELEASE, SIZES, comparisons
-from benchmarks.lm.load import Job, Worker, running
+from benchmarks.lm.load import Job, Worker
+from benchmarks.loads import running
 from benchmarks.measure import measured
 from benchmarks.servers import started
 from wire.keys import any_key
@@ -31,7 +32,7 @@ def servers():
 def test_each_comparison_gives_figures_for_all_contenders(servers, monkeypatch):
     monkeypatch.setattr("benchmarks.lm.SIZES", {"4 KiB": 4096, "100 KiB": 100 << 10})
     monkeypatch.setattr("benchmarks.lm._STORED", Job("put", 0, 0, size=4096, keys=2, count=4))
-    with running(RELEASE) as load:
+    with running("benchmarks.lm.load", str(RELEASE)) as load:
         found = [measured(comparison, 1, 0.01) for comparison in comparisons(servers, load)]
     assert [outcome.comparison.name for outcome in found][:3] == ["PUT 4 KiB", "PUT 100 KiB", "GET 4 KiB"]
     assert all(figure > 0 for outcome in found for samples in outcome.samples.values() for figure in samples)
