@@ -212,7 +212,7 @@ class MessageThread:
             raise Dropped("a word about a stream")
         name = read.operation.name
         self._journal.note(exchange, operation=name)
-        faults = tuple(self._faults().actions_for(name, connection, exchange.seen.number))
+        faults = tuple(self._faults().actions_for(name, connection, exchange.number))
         if name not in self._engine.handlers:
             if name == "SUBSCRIBE_KV_EVENTS":
                 self._subscribe(exchange, identity, frames, read)
@@ -310,7 +310,8 @@ class MessageThread:
 
     def _queue(self, exchange: RunningExchange, identity: bytes, message: list[bytes], *, last: bool, delay: float = 0.0) -> None:
         self._out.put((time.monotonic() + delay if delay else 0.0, exchange, identity, message, last))
-        self._wake_up()
+        if threading.current_thread() is not self._threads[0]:  # the message thread looks by itself before it waits again
+            self._wake_up()
 
     def _send_all(self) -> None:
         with contextlib.suppress(queue.Empty):
