@@ -17,6 +17,7 @@ from rich.text import Text
 
 from fixturegen.errors import CaptureError, CorpusError, EnvironmentUnavailable
 from harness.cli import (
+    bench,
     capture,
     compat,
     connector,
@@ -124,6 +125,7 @@ app.command("report")(_guarded(report.command))
 app.command("diff")(_guarded(diff.command))
 app.command("list")(_guarded(list_cases.command))
 app.command("smoke")(_guarded(smoke.command))
+app.command("bench")(_guarded(bench.command))
 app.command("serve")(_guarded(serve.command))
 app.command("keys")(_guarded(keys.command))
 app.command("capture")(_guarded(capture.command))
