@@ -100,8 +100,8 @@ def command(
     chosen = parse_sizes(sizes)
     if protocol != "lm":
         raise UsageError(
-            f"--protocol {protocol}: bench measures the lm:// wire alone; leave the option out (lmconform run --protocol mp judges "
-            "the multiprocess wire)"
+            f"--protocol {protocol}: bench measures the lm:// wire alone; leave the option out "
+            "('lmconform run --protocol mp' judges the multiprocess wire)"
         )
     if baseline is not None and fail_below is None:
         raise UsageError("--baseline needs --fail-below, such as 0.8: below which part of its ratios is too slow")

@@ -22,7 +22,7 @@ FLOORS: Final = {
 
 @dataclass(frozen=True)
 class Figures:
-    """What one side reached: percentiles of the time of a call in microseconds, and the rate of the p50 in the unit of the measure."""
+    """Percentiles of the time of a call in microseconds, and the rate of the p50, in the unit of the measure."""
 
     rate: float
     calls: int

@@ -19,6 +19,8 @@ BOTTOM: Final = 30.0
 _APART: Final = 9.0
 """Between client and floor at one place of the axis."""
 _STEPS: Final = (1, 2, 5)
+_MOST_LINES: Final = 6
+"""Of the grid."""
 
 Who = Literal["client", "floor"]
 _SIDES: Final[tuple[tuple[Who, float], ...]] = (("client", -_APART), ("floor", _APART))
@@ -82,7 +84,7 @@ def panels(bench: Bench) -> list[Panel]:
 
 
 def _rates(name: str, title: str, measures: Sequence[Measure]) -> Panel:
-    axis = _Axis([figures.rate for one in measures for figures in _both(one)], lambda value: rate(value, "GB/s"))
+    axis = _Axis([figures.rate for one in measures for figures in _both(one)], lambda value: f"{value:g} GB/s")
     places = _places(measures)
     strokes, marks = [], []
     for who, _ in _SIDES:
@@ -96,7 +98,7 @@ def _rates(name: str, title: str, measures: Sequence[Measure]) -> Panel:
 
 
 def _times(name: str, title: str, measures: Sequence[Measure]) -> Panel:
-    axis = _Axis([value for one in measures for figures in _both(one) for _, value in _percentiles(figures)], duration)
+    axis = _Axis([value for one in measures for figures in _both(one) for _, value in _percentiles(figures)], _round_time)
     places = _places(measures)
     strokes, marks = [], []
     for place, one in zip(places, measures, strict=True):
@@ -121,13 +123,20 @@ class _Axis:
         self._low, self._span = math.log10(low), math.log10(high) - math.log10(low)
         inside = [step for step in steps if low <= step <= high]
         decades = [step for step in inside if math.isclose(math.log10(step) % 1, 0, abs_tol=1e-9)]
-        shown = decades if len(decades) > 2 else inside
+        shown = sorted({low, *decades}) if len(decades) > _MOST_LINES // 2 else inside
         self.ticks = [Tick(self.at(value), label(value)) for value in shown]
 
     def at(self, value: float) -> float:
         """Where a value stands; what is nothing stands at the bottom."""
         part = (math.log10(value) - self._low) / self._span if value > 0 else 0.0
         return HEIGHT - BOTTOM - min(1.0, max(0.0, part)) * (HEIGHT - TOP - BOTTOM)
+
+
+def _round_time(microseconds: float) -> str:
+    for factor, unit in ((1_000_000, "s"), (1000, "ms")):
+        if microseconds >= factor:
+            return f"{microseconds / factor:g} {unit}"
+    return f"{microseconds:g} us"
 
 
 def _places(measures: Sequence[Measure]) -> list[Tick]:
