@@ -57,6 +57,7 @@ ENTRIES: Final = {
     "diff": Entry("diff"),
     "list": Entry("list_cases"),
     "smoke": Entry("smoke"),
+    "bench": Entry("bench"),
     "serve": Entry("serve"),
     "keys": Entry("keys"),
     "capture": Entry("capture"),
