@@ -17,7 +17,7 @@ from benchmarks.endurance.values import Ledger, digest, value
 from mockserver.journal import Journal
 
 FAULTS: Final = (
-    "segments:sizes=7,command=GET,probability=0.05",
+    "segments:sizes=10+26+1000,command=GET,probability=0.05",
     "delay:seconds=0.02,command=EXIST,probability=0.02",
     "close-after:bytes=10,command=GET,probability=0.01",
     "close-after:bytes=body+5,reset=true,command=GET,probability=0.005",
@@ -41,6 +41,7 @@ _REMEMBERED: Final[int] = _LIMITS["max_exchanges"].default
 """Exchanges, and as many closed connections, that the journal of the mock remembers."""
 _KEPT_BYTES: Final[int] = _LIMITS["retain_bytes"].default
 _BURST: Final = 500
+_VISITORS: Final = 100
 
 
 class LmTraffic:
@@ -83,13 +84,14 @@ class LmTraffic:
         return min(self._exchanges, self._closed) >= _REMEMBERED and self._bytes >= _KEPT_BYTES
 
     def fill(self) -> None:
-        """Operations as they come, and where the journal has room for connections, some that end at once."""
-        if self._exchanges < _REMEMBERED or self._bytes < _KEPT_BYTES:
-            for _ in range(_BURST // 5):
-                self.step()
-        if self._closed < _REMEMBERED:
+        """Operations as they come; then requests and connections in bursts, as far as the journal has room for them."""
+        if self._bytes < _KEPT_BYTES:
             for _ in range(_BURST):
-                self._visit()
+                self.step()
+        if self._exchanges < _REMEMBERED:
+            self._burst()
+        if self._closed < _REMEMBERED:
+            self._visits()
 
     def finish(self) -> None:
         """Everything once more, then close."""
@@ -183,15 +185,29 @@ class LmTraffic:
         self.counts["reconnects"] += 1
         self._end(self._any(), abruptly=self._random.random() < 0.5)
 
-    def _visit(self) -> None:
-        """A connection that ends at once."""
+    def _burst(self) -> None:
+        """Requests that no fault concerns, all under way before a reply is read."""
         try:
-            visitor = LmPeer(self._address)
+            with LmPeer(self._address) as peer:
+                peer.send(request("HEALTH", _ABSENT) * _BURST)
+                self._exchanges += _BURST
+                wrong = sum(peer.reply().code != "SUCCESS" for _ in range(_BURST))
+        except PeerEndedError as ended:
+            self.lost.append(f"a burst of HEALTH: {ended}")
+        else:
+            if wrong:
+                self.lost.append(f"a burst of HEALTH: {wrong} of {_BURST} were answered with no")
+
+    def _visits(self) -> None:
+        """Connections that end at once, half of them with a reset."""
+        visitors = []
+        try:
+            visitors = [LmPeer(self._address) for _ in range(_VISITORS)]
         except PeerEndedError as ended:
             self.lost.append(f"a connection that would have ended at once: {ended}")
-            return
-        self._closed += 1
-        (visitor.reset if self._random.random() < 0.5 else visitor.close)()
+        for number, visitor in enumerate(visitors):
+            self._closed += 1
+            (visitor.reset if number % 2 else visitor.close)()
 
     def _read_slowly(self, number: int) -> None:
         """Begin to read a value on a connection of its own; it must be the one that is there now, whatever comes meanwhile."""

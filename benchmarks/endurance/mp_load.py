@@ -188,8 +188,10 @@ def slow(server: Served, peers: int, exchanges: int) -> Part:
             lost += [f"slow writer {number}: {words}" for number, one in enumerate(writers) if (words := one.result())]
     if max(beside) > HELD_UP:
         lost.append(f"the time of a fast exchange beside slow peers: {max(beside):.2f} s, at most {HELD_UP:g} s are due")
-    told = f"{exchanges} fast NOOPs alone: {milliseconds(alone)}"
-    return Part("slow peers", f"{told}; beside {peers} slow readers and {peers} slow writers: {milliseconds(beside)}", tuple(lost))
+    told = f"{exchanges} NOOPs alone: {milliseconds(alone)}"
+    return Part(
+        "slow peers", f"{told}; beside {peers} slow readers and {peers} slow writers: {milliseconds(beside)}", tuple(lost)
+    )
 
 
 def _exchanges(by: MpPeer, count: int, lost: list[str]) -> list[float]:
