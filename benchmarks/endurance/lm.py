@@ -8,7 +8,7 @@ import struct
 from types import TracebackType
 from typing import Final, Self
 
-from mockserver.buffers import Buffer
+from benchmarks.endurance.values import Bytes
 from wire.keys import any_key
 from wire.lm.frames import Description, Reply, Request, decode_reply, encode_request
 from wire.lm.profile import lm_profile
@@ -51,7 +51,7 @@ class LmPeer:
             self.socket.close()
             raise PeerEndedError(f"no connection: {error}") from None
 
-    def put(self, number: int, data: Buffer) -> None:
+    def put(self, number: int, data: Bytes) -> None:
         """Send a PUT, which no server answers.
 
         Raises:
@@ -83,7 +83,7 @@ class LmPeer:
         except ValueError as error:
             raise PeerEndedError(f"no reply: {error}") from None
 
-    def send(self, data: Buffer) -> None:
+    def send(self, data: Bytes) -> None:
         """Send bytes as they are."""
         try:
             self.socket.sendall(data)

@@ -9,7 +9,7 @@ import struct
 from collections.abc import Hashable
 from typing import Final
 
-from mockserver.buffers import Buffer
+Bytes = bytes | bytearray | memoryview
 
 LARGEST: Final = 8 << 20
 """Bytes of the largest value."""
@@ -28,7 +28,7 @@ def value(number: int, version: int, size: int) -> bytes:
     return (_STAMP.pack(number, version) + _noise()[begin : begin + max(0, size - _STAMP.size)])[:size]
 
 
-def digest(data: Buffer) -> bytes:
+def digest(data: Bytes) -> bytes:
     """The checksum that is kept in the place of a value."""
     return hashlib.sha256(data).digest()
 
@@ -39,11 +39,11 @@ class Ledger:
     def __init__(self) -> None:
         self._due: dict[Hashable, set[bytes | None]] = {}
 
-    def store(self, name: Hashable, data: Buffer) -> None:
+    def store(self, name: Hashable, data: Bytes) -> None:
         """The value was stored, for certain."""
         self._due[name] = {digest(data)}
 
-    def attempt(self, name: Hashable, data: Buffer) -> None:
+    def attempt(self, name: Hashable, data: Bytes) -> None:
         """The value may have been stored, or what was there before may be there still."""
         self._due.setdefault(name, {None}).add(digest(data))
 
@@ -51,7 +51,7 @@ class Ledger:
         """Nothing must be found any more."""
         self._due.pop(name, None)
 
-    def agrees(self, name: Hashable, found: Buffer | None) -> bool:
+    def agrees(self, name: Hashable, found: Bytes | None) -> bool:
         """Whether what was found is due; from now on nothing else is."""
         seen = None if found is None else digest(found)
         if seen not in self._due.get(name, {None}):
