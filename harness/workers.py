@@ -44,8 +44,8 @@ A client that hangs does not keep a worker from answering, unless it runs inside
 """
 _END: Final = 30.0
 """Seconds that workers have to stop their clients and servers at the end."""
-_END_AT_ONCE: Final = 10.0
-"""The same for a run that was interrupted."""
+_END_AT_ONCE: Final = 0.3
+"""The same for a run that was interrupted: records are with us already, and what a killed worker leaves its keeper ends."""
 _MOMENT: Final = 1.0
 
 

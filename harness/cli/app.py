@@ -5,14 +5,13 @@ from __future__ import annotations
 import errno
 import functools
 import os
-import signal
 import sys
-import threading
 from collections.abc import Callable, Sequence
 from typing import Annotated, Any, Final
 
 import typer
 
+from harness import interruption
 from harness.cli.commands import group_of
 from harness.version import TOOL_VERSION
 from reports.verdict import ExitCode
@@ -33,25 +32,15 @@ def _end_with(code: object, **_: object) -> None:
 def _guarded(command: Callable[..., object]) -> Callable[..., object]:
     @functools.wraps(command)
     def call(*args: Any, **kwargs: Any) -> object:
-        before = _terminate_as_interrupt()
         try:
-            return command(*args, **kwargs)
+            with interruption.in_order():
+                return command(*args, **kwargs)
         except KeyboardInterrupt:
             raise _InterruptedError from None
         except BrokenPipeError:
             raise _NobodyReadsError from None
-        finally:
-            if before is not None:
-                signal.signal(signal.SIGTERM, before)
 
     return call
-
-
-def _terminate_as_interrupt() -> Any:
-    """Let SIGTERM end a command as Ctrl-C does, so that results are kept and servers stopped; the handler before."""
-    if threading.current_thread() is not threading.main_thread():
-        return None
-    return signal.signal(signal.SIGTERM, signal.default_int_handler)
 
 
 def _show_version(wanted: bool) -> None:
