@@ -26,6 +26,7 @@ from harness.cli import (
     explain,
     keys,
     list_cases,
+    list_releases,
     merge,
     mutants,
     plugin,
@@ -123,6 +124,7 @@ app.command("merge")(_guarded(merge.command))
 app.command("report")(_guarded(report.command))
 app.command("diff")(_guarded(diff.command))
 app.command("list")(_guarded(list_cases.command))
+app.command("releases")(_guarded(list_releases.command))
 app.command("smoke")(_guarded(smoke.command))
 app.command("serve")(_guarded(serve.command))
 app.command("keys")(_guarded(keys.command))
