@@ -56,6 +56,7 @@ ENTRIES: Final = {
     "report": Entry("report"),
     "diff": Entry("diff"),
     "list": Entry("list_cases"),
+    "releases": Entry("list_releases"),
     "smoke": Entry("smoke"),
     "bench": Entry("bench"),
     "serve": Entry("serve"),
