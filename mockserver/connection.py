@@ -15,6 +15,8 @@ from mockserver.tape import Tape
 
 _DISCARD_SIZE = 64 << 10
 _WAIT_FOR_ALL_FROM = 1 << 20
+_CLOSES = getattr(select, "POLLRDHUP", 0)
+"""What a poll is asked for to end with the stream of the peer; without it a reset alone ends it."""
 _STRIDE = 16 << 20
 """Large payloads are received in strides of which the kernel fills each in one call."""
 
@@ -148,11 +150,13 @@ class Connection:
         self.moved = []
 
     def wait(self, seconds: float | None) -> None:
-        """Let time pass (None: for ever), less if the peer resets or the server stops."""
+        """Let time pass (None: for ever), less if the peer resets or the server stops; for ever ends where the peer closes, too."""
         hung_up = select.poll()
-        hung_up.register(self.socket, 0)
-        if hung_up.poll(None if seconds is None else seconds * 1000):
-            raise self._ended(None)
+        hung_up.register(self.socket, _CLOSES if seconds is None else 0)
+        for _, flags in hung_up.poll(None if seconds is None else seconds * 1000):
+            if flags & (select.POLLHUP | select.POLLERR) or self._stopping.is_set():
+                raise self._ended(None)
+            raise ConnectionEndedError(Ending("peer closed"))
         if self._stopping.is_set():
             raise ConnectionEndedError(Ending("server stopped"))
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
-from packaging.version import InvalidVersion, Version
+from packaging.version import Version
 
 from wire.errors import UnknownReleaseError
 
@@ -30,7 +30,7 @@ class Release:
         """
         try:
             version = Version(text.strip())
-        except InvalidVersion:
+        except ValueError:  # InvalidVersion is one, and so is a number of more digits than Python reads
             raise UnknownReleaseError(f"{text!r} is not a version of lmcache; give one such as {KNOWN_RELEASES[-1]}") from None
         release = cls(str(version))
         if version < Version(KNOWN_RELEASES[0]):
