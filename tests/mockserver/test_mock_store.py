@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import dataclasses
+from collections import deque
 
-from mockserver.buffers import writable
+from mockserver import buffers
+from mockserver.buffers import MAPPED_FROM, writable
 from mockserver.store import Store, StoredValue
 from wire.keys import CacheKey
 from wire.lm.frames import NOTHING
@@ -55,3 +57,25 @@ def test_buffers_of_every_size_can_be_filled():
         assert len(buffer) == size
         buffer[:] = b"x" * size
         assert buffer.toreadonly() == b"x" * size
+
+
+def test_a_large_buffer_is_used_again_once_nobody_holds_it(monkeypatch):
+    monkeypatch.setattr(buffers, "_mappings", deque())
+    first, second = writable(MAPPED_FROM), writable(MAPPED_FROM)
+    first[:5], second[:5] = b"first", b"other"
+    part = first[1:4].toreadonly()
+    del first
+    third = writable(MAPPED_FROM)
+    assert bytes(part) == b"irs"
+    third[:5] = b"third"
+    assert bytes(part) == b"irs"
+    del part
+    again = writable(MAPPED_FROM)
+    assert bytes(again[:5]) == b"first"
+    assert (bytes(second[:5]), bytes(third[:5])) == (b"other", b"third")
+
+
+def test_of_large_buffers_no_more_is_kept_than_a_few():
+    held = [writable(MAPPED_FROM) for _ in range(20)]
+    del held
+    assert sum(map(len, buffers._mappings)) <= buffers._REMEMBERED
