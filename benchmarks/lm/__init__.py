@@ -27,8 +27,8 @@ KEYS: Final = 1000
 WORKING_SET: Final = 64 << 20
 """Bytes of the values that PUT and GET go through in turn, under as many keys: 2 at least, 1,000 at most. One value alone would
 stay in a cache of the processor."""
-MANY_KEYS: Final = 10_000
-"""More than the mock remembers the parsed headers of."""
+MANY_KEYS: Final = 20_000
+"""More than the mock remembers."""
 _STORED: Final = Job("put", 0, 0, size=8 << 20, keys=16, count=64)
 """What is stored before the peak of memory is looked at: 512 MiB are put under 16 keys, so that 128 MiB stay."""
 

@@ -7,9 +7,13 @@ from collections import deque
 
 from mockserver import buffers
 from mockserver.buffers import MAPPED_FROM, writable
+from mockserver.lm.replies import Replies
+from mockserver.lm.requests import ServerRequest
 from mockserver.store import Store, StoredValue
 from wire.keys import CacheKey
 from wire.lm.frames import NOTHING
+from wire.lm.profile import lm_profile
+from wire.release import Release
 
 KEY = CacheKey("model", 1, 0, 0xAB, "float16")
 OTHER = dataclasses.replace(KEY, layer=3)
@@ -79,3 +83,14 @@ def test_of_large_buffers_no_more_is_kept_than_a_few():
     held = [writable(MAPPED_FROM) for _ in range(20)]
     del held
     assert sum(map(len, buffers._mappings)) <= buffers._REMEMBERED
+
+
+def test_an_answer_that_is_kept_with_a_value_is_that_of_the_server_that_asks():
+    store = Store()
+    store.put(KEY, StoredValue(b"payload", dataclasses.replace(NOTHING, length=7)))
+    request = ServerRequest("GET", KEY, "key", NOTHING)
+    old, new = (Replies(lm_profile(Release.parse(release))) for release in ("0.3.2", "0.5.6"))
+    answers = [replies.answer(request, store) for replies in (old, new, old, new, new)]
+    assert [len(answer.header) for answer in answers] == [32, 36, 32, 36, 36]
+    assert {bytes(answer.body) for answer in answers} == {b"payload"}
+    assert answers[3] is answers[4]
