@@ -38,8 +38,9 @@ JobT = TypeVar("JobT")
 class Load(Generic[JobT]):
     """A client in a process of its own; a job is a dataclass of numbers and texts."""
 
-    def __init__(self, process: subprocess.Popen[str]) -> None:
+    def __init__(self, process: subprocess.Popen[str], job: type[JobT]) -> None:
         self._process = process
+        self._job = job
 
     def work(self, job: JobT) -> Done:
         """Let it do a job.
@@ -49,6 +50,8 @@ class Load(Generic[JobT]):
         """
         assert self._process.stdin is not None
         assert self._process.stdout is not None
+        if not isinstance(job, self._job):
+            raise TypeError(f"this load does a {self._job.__name__}, and was given {job!r}")
         answer = ""
         with contextlib.suppress(BrokenPipeError):
             self._process.stdin.write(json.dumps(asdict(job)) + "\n")  # type: ignore[call-overload]  # a dataclass
@@ -60,11 +63,11 @@ class Load(Generic[JobT]):
 
 
 @contextlib.contextmanager
-def running(module: str, *words: str) -> Iterator[Load[JobT]]:
-    """The client whose ``main`` is in a module, until the block ends."""
+def running(module: str, job: type[JobT], *words: str) -> Iterator[Load[JobT]]:
+    """The client whose ``main`` is in a module and which does such jobs, until the block ends."""
     with subprocess.Popen(command(module, *words), stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
         try:
-            yield Load(process)
+            yield Load(process, job)
         finally:
             process.terminate()
 
