@@ -57,7 +57,7 @@ class Direct:
 
     def _plan(self, item: pytest.Function) -> Sequence[_Step] | None:
         if item.function not in self._plans:
-            self._plans[item.function] = _planned(item)
+            self._plans[item.function] = planned(item)
         return self._plans[item.function]
 
     def _perform(self, matrix: Matrix, item: pytest.Function, steps: Sequence[_Step]) -> None:
@@ -90,7 +90,7 @@ class Direct:
                 matrix.look_at_the_tapes(item)
 
 
-def _planned(item: pytest.Function) -> Sequence[_Step] | None:
+def planned(item: pytest.Function) -> Sequence[_Step] | None:
     """The fixtures of a case in the order in which pytest makes them; None where one of them is not ours."""
     if item.cls is not None or set(item.callspec.params) != {"cell"} or list(item.iter_markers("usefixtures")):
         return None
