@@ -74,4 +74,4 @@ def test_all_cases_but_those_with_a_fixture_of_pytest_are_called_directly():
             return True
 
     bare_pytest(["--lmcache", "0.5.6", "--client", "reference", "--protocol", "both"], Planned())
-    assert set(left) == {"test_a_pickle_is_not_executed"}
+    assert set(left) == {"test_malicious_pickle"}
