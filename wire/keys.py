@@ -5,6 +5,7 @@ Source: ``lmcache.utils`` of each release (``CacheEngineKey``, ``LayerCacheEngin
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
@@ -58,7 +59,7 @@ class KeyGrammar:
     tags_become_settings: bool = False
     """A tag that is read is taken for a request setting: a tag only if its name begins with :data:`TAG_PREFIX` once more."""
 
-    @property
+    @functools.cached_property
     def dtype_of_name(self) -> dict[str, str]:
         """Name in the key to torch name; where two dtypes share a name the later one wins, as it does upstream."""
         return {name: dtype for dtype, name in (self.dtype_names or {}).items()}
@@ -195,10 +196,11 @@ def parse_key_as_server(release: Release, text: str) -> CacheKey:
         DecodeError: the real server would drop the connection.
     """
     grammar = KEY_GRAMMARS[release]
-    parts = text.strip().split("@")
+    text = text.strip()
+    parts = text.split("@")
     position = _fixed_parts(grammar)
     layered = grammar.server_layers and len(parts) > position and parts[position].isdigit()
-    return _parse(release, grammar, text.strip(), parts, layered=layered)
+    return _parse(release, grammar, text, parts, layered=layered)
 
 
 def _fixed_parts(grammar: KeyGrammar) -> int:
@@ -218,7 +220,7 @@ def _parse(release: Release, grammar: KeyGrammar, text: str, parts: list[str], *
             dtype = grammar.dtype_of_name[name]
         except KeyError:
             raise DecodeError(f"key {text!r}: no dtype is called {name!r} in lmcache {release}") from None
-    tags = _parse_tags(text, parts[needed + layered :])
+    tags = _parse_tags(text, parts[needed + layered :]) if len(parts) > needed + layered else {}
     settings: dict[str, str] = {}
     if grammar.tags_become_settings:
         settings = {name: value for name, value in tags.items() if not name.startswith(TAG_PREFIX)}
