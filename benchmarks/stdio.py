@@ -23,9 +23,9 @@ SIZES: Final = {"PUT of 1 MiB": 1 << 20, "PUT of 4 KiB": 4 << 10}
 MOST: Final = 100.0
 """Microseconds that a call may cost over the echo."""
 _NOTE: Final = (
-    "The adapter answers at once, so that the contract alone is measured: JSON, schemas, deadlines and supervision, on both sides. "
-    "A value of more than 64 KiB travels in a file, in the echo as well. Figures are medians of single calls; the overhead is the "
-    "median of adapter less echo, one after the other."
+    "The adapter answers at once, so that the contract alone is measured: JSON, schemas, deadlines and supervision, on both "
+    "sides. A value of more than 64 KiB travels in a file, in the echo as well. Figures are medians of single calls; the overhead "
+    "is the median of adapter less echo, one after the other."
 )
 
 
@@ -56,11 +56,11 @@ def opened() -> Iterator[Sequence[Comparison]]:
         ends.callback(session.stop)
         folder = Path(tempfile.mkdtemp(dir=_quick_folder()))
         ends.callback(shutil.rmtree, folder)
-        calls: dict[str, tuple[str, dict[str, Any], bytes | None]] = {"EXIST": ("exist", _exist(), None)}
+        calls = {"EXIST": ("exist", _exist())}
         for name, size in SIZES.items():
-            calls[name] = ("put", _put(os.urandom(size)), None)
+            calls[name] = ("put", _put(os.urandom(size)))
         found = []
-        for name, (op, args, _) in calls.items():
+        for name, (op, args) in calls.items():
             lengths.clear()
             session.call(op, args, deadline=DEADLINE)
             request, answer = lengths

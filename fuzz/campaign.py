@@ -80,11 +80,7 @@ def fuzz(target: Target, wishes: Wishes, say: Callable[[str], object] = print) -
                 summary = json.loads(result.read_text("utf-8"))
                 found += summary["findings"]
                 return Outcome(
-                    target.name,
-                    executions + summary["executions"],
-                    time.monotonic() - began,
-                    max(peak, summary["peak_bytes"]),
-                    found,
+                    target.name, executions + summary["executions"], time.monotonic() - began, max(peak, summary["peak_bytes"]), found
                 )
             count, data = _under_way(current)
             executions += count

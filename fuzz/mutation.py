@@ -106,22 +106,12 @@ def _nudge(container: Any, key: Any, rng: random.Random) -> None:
         at = rng.randrange(len(value) + 1)
         container[key] = value[:at] + rng.choice(_TEXTS) + value[at + rng.randrange(3) :]
     elif isinstance(value, int | float) and not isinstance(value, bool):
-        container[key] = rng.choice(
-            (value + 1, value - 1, -value, value * 1000, float(value) if abs(value) < 1 << 60 else 0, str(value))
-        )
+        container[key] = rng.choice((value + 1, value - 1, -value, value * 1000, float(value) if abs(value) < 1 << 60 else 0, str(value)))
     else:
         _replace(container, key, rng)
 
 
-_MEMBERS: Final[tuple[Callable[[Any, Any, random.Random], None], ...]] = (
-    _replace,
-    _replace,
-    _drop,
-    _rename,
-    _nest,
-    _nudge,
-    _nudge,
-)
+_MEMBERS: Final[tuple[Callable[[Any, Any, random.Random], None], ...]] = (_replace, _replace, _drop, _rename, _nest, _nudge, _nudge)
 
 
 def _span(made: bytearray, rng: random.Random) -> tuple[int, int]:

@@ -175,26 +175,14 @@ def _chunk_seeds() -> list[bytes]:
 TARGETS: Final = (
     Target("lm.request", request, (DecodeError,), of_lm("decode_request", hex_of("bytes")), 400),
     Target("lm.reply", reply, (DecodeError,), of_lm("decode_reply", hex_of("bytes")), 200),
-    Target(
-        "lm.described", described, (WireError,), of_lm("decode_request", lambda one: b"\1\2\0\0\0\0" + hex_of("bytes")(one)), 400
-    ),
+    Target("lm.described", described, (WireError,), of_lm("decode_request", lambda one: b"\1\2\0\0\0\0" + hex_of("bytes")(one)), 400),
     Target("lm.metadata", metadata, (DecodeError,), of_lm("decode_metadata", lambda one: b"\1" + hex_of("bytes")(one)), 1000),
     Target("lm.key", key, (DecodeError,), of_lm("parse_key", lambda one: str(one.args["text"])), 6000),
     Target("lm.server-key", server_key, (DecodeError,), of_lm("parse_key_as_server", lambda one: str(one.args["text"])), 6000),
     Target("lm.server-request", server_request, (DecodeError,), of_lm("decode_request", hex_of("bytes")), 400),
-    Target(
-        "lm.shape", shape, (WireError,), lambda: [bytes((0, 1, 2, 3)) + bytes(16), bytes((32, 4, 1, 4)) + b"\1\0\0\0" * 4], 64
-    ),
-    Target(
-        "lm.layout",
-        layout,
-        (WireError,),
-        lambda: [bytes((0, 6, 2, 2, 3, 2, 2, 3, 3, 2, 3, 4)), bytes((2, 5, 2, 3, 2, 2, 3, 2, 4))],
-        64,
-    ),
+    Target("lm.shape", shape, (WireError,), lambda: [bytes((0, 1, 2, 3)) + bytes(16), bytes((32, 4, 1, 4)) + b"\1\0\0\0" * 4], 64),
+    Target("lm.layout", layout, (WireError,), lambda: [bytes((0, 6, 2, 2, 3, 2, 2, 3, 3, 2, 3, 4)), bytes((2, 5, 2, 3, 2, 2, 3, 2, 4))], 64),
     Target("lm.chunks", chunks, (EncodeError,), _chunk_seeds),
     Target("lm.token-hashes", tokens_hashed, (), lambda: [b"\x0f" + bytes(range(256))]),
-    Target(
-        "lm.settings", settings, (EncodeError,), lambda: [b"\0\0000.11.0", b"\1\0003.12", b"\2\000random", b"\3\1" + b"12"], 6000
-    ),
+    Target("lm.settings", settings, (EncodeError,), lambda: [b"\0\0000.11.0", b"\1\0003.12", b"\2\000random", b"\3\1" + b"12"], 6000),
 )

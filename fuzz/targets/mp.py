@@ -105,9 +105,7 @@ def registration(data: bytes) -> None:
     members = _json(given.rest())
     if isinstance(members, dict) and isinstance(members.get("fields"), dict):
         size = members.get("size")
-        encode_registration(
-            release, str(members.get("wrapper")), from_json(members["fields"]), size=size if isinstance(size, str) else None
-        )
+        encode_registration(release, str(members.get("wrapper")), from_json(members["fields"]), size=size if isinstance(size, str) else None)
 
 
 def mock_request(data: bytes) -> None:
@@ -132,12 +130,7 @@ def _frames(vector: Vector) -> bytes:
 
 def _pickles() -> Sequence[bytes]:
     plain = Chunk("float16", (2, 3), bytes(12))
-    return [
-        write_chunks([plain]),
-        write_chunks([plain, Chunk("uint8", (4,), b"abcd")]),
-        b"\x80\x04]q\x00.",
-        b"cos\nsystem\n(S'x'\ntR.",
-    ]
+    return [write_chunks([plain]), write_chunks([plain, Chunk("uint8", (4,), b"abcd")]), b"\x80\x04]q\x00.", b"cos\nsystem\n(S'x'\ntR."]
 
 
 def _payloads() -> Sequence[bytes]:
