@@ -24,8 +24,8 @@ MOST: Final = 100.0
 """Microseconds that a call may cost over the echo."""
 _NOTE: Final = (
     "The adapter answers at once, so that the contract alone is measured: JSON, schemas, deadlines and supervision, on both "
-    "sides. A value of more than 64 KiB travels in a file, in the echo as well. Figures are medians of single calls; the overhead "
-    "is the median of adapter less echo, one after the other."
+    "sides. A value of more than 64 KiB travels in a file, in the echo as well. Figures are medians of single calls; the "
+    "overhead is the median of adapter less echo, one after the other."
 )
 
 
