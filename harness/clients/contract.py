@@ -179,11 +179,16 @@ def _type_text(wanted: str | list[str], schema: Mapping[str, Any]) -> str:
     return types if described.startswith(f"{types}, ") else described
 
 
+_SCALARS: Final = frozenset({str, int, float, bool, type(None)})
+
+
 def _is_bytes(value: object) -> bool:
     return isinstance(value, bytes | bytearray | memoryview)
 
 
 def _plain(value: Any) -> Any:
+    if type(value) in _SCALARS:
+        return value
     if _is_bytes(value):
         return bytes(value)
     if isinstance(value, Mapping):
