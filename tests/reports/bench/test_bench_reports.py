@@ -87,8 +87,8 @@ def test_the_table_has_a_line_for_each_measure_with_figures(make_bench):
 
 def test_what_has_no_figures_stands_below_with_the_reason_and_nothing_in_it_acts(make_bench):
     said = "\n".join(foot(make_bench()))
-    assert "chunk-keys-builtin: unsupported: the client does not declare it" in said
-    assert "chunk-keys-sha256_cbor: failed: chunk_keys: no <answer>\\x1b" in said
+    assert "chunk-keys-builtin: unsupported: it is not declared" in said
+    assert "chunk-keys-sha256_cbor: failed: no <answer>\\x1b" in said
     assert "exist: the adapter does not say how long the client took" in said
     assert "a call that does nothing takes 200 us through adapter and pipe" in said
     assert "memory of the client's processes: 20 MiB before, 40 MiB at most" in said
