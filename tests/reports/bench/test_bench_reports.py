@@ -16,7 +16,9 @@ from reports.bench.numbers import duration, rate
 from reports.bench.page import html, section
 from reports.bench.text import foot, head, table
 from reports.results import ResultsError
+from reports.run.page import html as run_page
 from reports.schema import schema_file
+from tests.reports.run.made import made_run
 
 SCHEMA = schema_file("bench", 1)
 
@@ -149,6 +151,22 @@ def test_what_is_slower_stands_higher_and_what_moves_less_lower(make_bench):
     times = [mark for mark in by_name["get-time"].marks if mark.who == "client"][-4:]
     assert [mark.kind for mark in times] == ["p50", "p90", "p99", "max"]
     assert [mark.y for mark in times] == sorted((mark.y for mark in times), reverse=True)
+
+
+def test_labels_of_the_grid_are_few_and_short(make_bench):
+    for panel in plot.panels(make_bench()):
+        assert 2 <= len(panel.up) <= 8
+        assert all(len(tick.label) <= 9 for tick in panel.up)
+
+
+def test_the_page_of_a_run_shows_the_plots_if_there_are_some(make_bench):
+    results = made_run(3, 0)
+    page = run_page(results, None, make_bench())
+    assert '<h2 id="speed">Speed</h2>' in page
+    assert '<a href="#speed">' in page
+    assert page.count("<figure>") == 5
+    assert ".plots" in page
+    assert 'id="speed"' not in run_page(results)
 
 
 def test_a_bench_without_figures_is_a_page_as_well(make_bench):
