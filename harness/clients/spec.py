@@ -17,6 +17,7 @@ from harness.clients.inprocess import InProcessSession
 from harness.clients.real import real_client, real_mp_client
 from harness.clients.session import ClientSession
 from harness.clients.stdio import Listener, StdioSession
+from harness.paths import exists, is_file
 from harness.interpreter import program
 from harness.supervise import exit_text
 
@@ -130,13 +131,13 @@ def _program(name: str) -> str:
     if os.sep not in name:
         found = shutil.which(name)
         if found is None:
-            hint = f"; there is one in the current directory, write stdio:./{name}" if Path(name).is_file() else ""
+            hint = f"; there is one in the current directory, write stdio:./{name}" if is_file(name) else ""
             raise ClientUnavailable(f"there is no command {name!r} on the search path{hint}")
         return found
     path = Path.cwd() / name
-    if not path.exists():
+    if not exists(path):
         raise ClientUnavailable(f"there is no file {path}")
-    if not path.is_file():
+    if not is_file(path):
         raise ClientUnavailable(f"{path} is not a file that could be run")
     if not os.access(path, os.X_OK):
         raise ClientUnavailable(f"{path} is not executable; try: chmod +x {shlex.quote(name)}")
@@ -145,7 +146,7 @@ def _program(name: str) -> str:
 
 def _suggestion(spec: str) -> str:
     word = spec.strip().partition(" ")[0]
-    if Path(word).exists() or shutil.which(word):
+    if exists(word) or shutil.which(word):
         return f" (to run it as a program: stdio:{spec.strip()})"
     if ":" in spec and "/" not in spec:
         return f" (to load a class: python:{spec.strip()})"
