@@ -1,24 +1,28 @@
 """Which executions of a run one machine of several makes.
 
-The partition follows from the list of executions alone, so that machines agree on it without talking to each other:
+The partition follows from the list of executions and from the costs that come with the tool (:mod:`harness.costs`), so that
+machines agree on it without talking to each other. What counts is time: shards take about equally long, however many executions
+each has.
 
 1. The live cases of a release stay together, because each machine that has one of them starts that server. Only where they
-   alone are more than a shard's fair share are they cut into pieces of that size.
-2. Such pieces go, the largest first, to the shard that has least so far.
-3. All other executions go one by one to the shard that has least so far, in the order of case, target and variant: what costs
-   the same, the releases of one case, is dealt out evenly.
+   alone are more than a shard's fair share are they cut into pieces of about that size, and never into pieces that take less
+   time than their server takes to start.
+2. Such pieces go, the dearest first, to the shard that has least so far.
+3. All other executions go one by one, the dearest first, to the shard that has least so far. What costs the same is in the order
+   of case, target and variant, so that the releases of one case are dealt out evenly.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
 from typing import Final
 
 import pytest
 
 from harness.case import Cell
+from harness.costs import Costs, kind, measured_costs
 from harness.usage import UsageError
 from reports.parts import Shard
 from wire.numerals import LONGEST, shown
@@ -57,21 +61,50 @@ def parse_shard(text: str) -> Shard:
     return Shard(index, count)
 
 
-def partition(executions: Sequence[Placed], count: int) -> list[list[int]]:
-    """The places of the executions of each shard, ascending."""
-    shards: list[list[int]] = [[] for _ in range(count)]
+def partition(executions: Sequence[Placed], count: int, costs: Costs | None = None) -> list[list[int]]:
+    """The places of the executions of each shard, ascending; ``costs`` are those that come with the tool if none are given."""
+    known = costs if costs is not None else measured_costs()
+    cost = [known.of(one.name, one.cell) for one in executions]
     live: dict[Release, list[int]] = {}
     others: list[int] = []
     for place, one in enumerate(executions):
         (live.setdefault(one.cell.release, []) if one.cell.target == "live" else others).append(place)
-    fair = max(1, -(-len(executions) // count))
-    pieces = [places[start : start + fair] for places in live.values() for start in range(0, len(places), fair)]
-    for piece in sorted(pieces, key=lambda piece: (-len(piece), piece[0])):
-        min(shards, key=len).extend(piece)
-    for place in sorted(others, key=lambda place: _kind(executions[place])):
-        min(shards, key=len).append(place)
-    return [sorted(places) for places in shards]
+    shards = [_Load() for _ in range(count)]
+    most = max(-(-sum(cost) // count), known.starting)
+    pieces = [piece for places in live.values() for piece in _pieces(places, cost, most)]
+    for piece in sorted(pieces, key=lambda piece: (-sum(cost[place] for place in piece), piece[0])):
+        min(shards, key=_Load.order).take(piece, known.starting + sum(cost[place] for place in piece))
+    for place in sorted(others, key=lambda place: (-cost[place], _kind(executions[place]))):
+        min(shards, key=_Load.order).take([place], cost[place])
+    return [sorted(shard.places) for shard in shards]
 
 
-def _kind(one: Placed) -> tuple[str, str, str]:
-    return one.name, one.cell.target, one.cell.variant.id if one.cell.variant is not None else ""
+@dataclass
+class _Load:
+    places: list[int] = field(default_factory=list)
+    cost: int = 0
+
+    def order(self) -> tuple[int, int]:
+        return self.cost, len(self.places)
+
+    def take(self, places: Sequence[int], cost: int) -> None:
+        self.places.extend(places)
+        self.cost += cost
+
+
+def _pieces(places: Sequence[int], cost: Sequence[int], most: int) -> Iterator[list[int]]:
+    """Runs of places, each as long as it costs no more than ``most``."""
+    piece: list[int] = []
+    total = 0
+    for place in places:
+        if piece and total + cost[place] > most:
+            yield piece
+            piece, total = [], 0
+        piece.append(place)
+        total += cost[place]
+    if piece:
+        yield piece
+
+
+def _kind(one: Placed) -> tuple[str, str]:
+    return one.name, kind(one.cell)

@@ -8,7 +8,7 @@ import mmap
 Buffer = bytes | memoryview
 """A payload. Equal content compares equal, and ``bytes(...)`` makes a copy of either."""
 
-_MAPPED_FROM = 32 << 20
+MAPPED_FROM = 32 << 20
 """Below, the C library hands out memory that earlier values used; above, it would map fresh pages as we do."""
 
 
@@ -21,7 +21,7 @@ def writable(size: int) -> memoryview:
     Raises:
         MemoryError: the system refuses a mapping of this size.
     """
-    if size < _MAPPED_FROM:
+    if size < MAPPED_FROM:
         return memoryview(bytearray(size))
     try:
         mapped = mmap.mmap(-1, size, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)

@@ -44,7 +44,7 @@ def _checked(answer: dict[str, Any], op: str, scratch: Path) -> Answer:
     if "error" in answer:
         return Error(answer["error"]["class"], answer["error"]["message"])
     check_member(op, "ok", answer["ok"])
-    return Ok(from_json(op, "ok", answer["ok"], scratch))
+    return Ok(from_json(op, "ok", answer["ok"], scratch), answer.get("took_ns"))
 
 
 def answer_members(answer: Answer) -> dict[str, Any]:

@@ -75,6 +75,11 @@ class StdioSession(ClientSession):
             self._process.pump_stderr()
         return self._tail.text()
 
+    @property
+    def pid(self) -> int | None:
+        """The number of the process that was started, while it runs."""
+        return self._process.pid if self._process is not None else None
+
     def mark(self) -> None:
         """Begin a new stretch of standard error."""
         if self._process is not None:

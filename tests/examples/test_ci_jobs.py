@@ -1,7 +1,10 @@
 """The jobs for CI that are shown: the services can read them, and everything that they name exists."""
 
+import json
+import os
 import re
 import shlex
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -11,6 +14,7 @@ import typer
 import yaml
 
 from harness.cli.app import app
+from harness.sharding import parse_shard
 from harness.usage import parse_releases, parse_targets
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -46,7 +50,7 @@ def test_the_schema_of_the_service_accepts_it(schema, files):
 
 
 def test_there_are_jobs_that_use_the_action():
-    assert len(OURS) == 8
+    assert len(OURS) == 10
 
 
 @pytest.mark.parametrize("step", OURS)
@@ -88,6 +92,42 @@ def test_all_shards_are_made_and_their_results_are_found_by_the_job_that_merges_
     assert re.fullmatch(fetched["pattern"].replace("*", r"\d+"), made["artifact"].replace("${{ matrix.shard }}", "1"))
     assert fetched["path"] == merged["merge"]
     assert (jobs["verdict"]["needs"], jobs["verdict"]["if"]) == ("shard", "always()")
+
+
+def test_the_plan_of_the_full_matrix_names_releases_that_a_run_takes_and_as_many_shards_as_are_made(tmp_path):
+    jobs = yaml.safe_load((ROOT / "examples" / "github" / "matrix.yml").read_text())["jobs"]
+    (plan,) = (step["run"] for step in jobs["plan"]["steps"] if "id" in step)
+    written = outputs_of(plan, tmp_path)
+    assert written.keys() == jobs["plan"]["outputs"].keys()
+    releases = parse_releases(written["lmcache"])
+    numbers = json.loads(written["shards"])
+    assert numbers == list(range(1, int(written["count"]) + 1))
+    assert 2 * len(numbers) - 1 <= len(releases) <= 2 * len(numbers)
+    assert parse_shard(f"{numbers[-1]}/{written['count']}")
+
+
+def test_every_part_of_the_full_matrix_is_fetched_by_the_verdict_of_its_client():
+    jobs = yaml.safe_load((ROOT / "examples" / "github" / "matrix.yml").read_text())["jobs"]
+    (made,) = (step["with"] for step in jobs["shard"]["steps"] if "shard" in step.get("with", {}))
+    fetched, merged = (step["with"] for step in jobs["verdict"]["steps"])
+    clients = jobs["shard"]["strategy"]["matrix"]["client"]
+    assert clients == jobs["verdict"]["strategy"]["matrix"]["client"]
+    for name in clients:
+        artifact = made["artifact"].replace("${{ matrix.client }}", name).replace("${{ matrix.shard }}", "3")
+        assert re.fullmatch(fetched["pattern"].replace("${{ matrix.client }}", name).replace("*", r"\d+"), artifact)
+        assert not any(other != name and other.startswith(f"{name}-shard") for other in clients)
+    assert fetched["path"] == merged["merge"]
+    assert made["shard"] == "${{ matrix.shard }}/${{ needs.plan.outputs.count }}"
+    assert jobs["verdict"]["if"] == "always()"
+
+
+def outputs_of(script, folder):
+    """What a step writes for other jobs, executed here with this lmconform."""
+    outputs = folder / "outputs"
+    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    words = [shutil.which("bash"), "-euo", "pipefail", "-c", script]
+    subprocess.run(words, env={**os.environ, "GITHUB_OUTPUT": str(outputs), "PATH": path}, check=True, timeout=120)
+    return dict(line.split("=", 1) for line in outputs.read_text().splitlines())
 
 
 def test_the_commands_for_gitlab_and_their_options_exist():
