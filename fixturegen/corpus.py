@@ -27,7 +27,7 @@ from wire.release import Release
 
 TRANSCRIPTS = "transcripts.jsonl"
 
-_NO_LINE = (ValueError, KeyError, AttributeError, TypeError)
+_NO_LINE = (ValueError, KeyError, AttributeError, TypeError, RecursionError)
 """What reading a line raises that lacks a member or holds another kind of value."""
 
 

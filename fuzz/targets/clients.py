@@ -121,12 +121,11 @@ def _json(data: bytes) -> Any:
 
 def _recorded() -> Iterator[tuple[str, dict[str, Any], dict[str, Any]]]:
     """Operation, request and answer, out of the recorded conversations of the contract."""
-    folder = resources.files("harness") / "schemas" / "client-v1"
-    for file in sorted(_files(folder), key=lambda one: one.name):
+    folder = resources.files("harness") / "schemas" / "client-v1" / "examples"
+    for file in sorted(folder.iterdir(), key=lambda one: one.name):
         asked: dict[Any, dict[str, Any]] = {}
         for line in file.read_text("utf-8").splitlines():
-            direction, _, text = line.partition(" ")
-            value = _json((text or direction).encode())
+            value = json.loads(line).get("line")
             if not isinstance(value, dict):
                 continue
             if "op" in value:
@@ -134,14 +133,6 @@ def _recorded() -> Iterator[tuple[str, dict[str, Any], dict[str, Any]]]:
             elif value.get("id") in asked:
                 request = asked.pop(value["id"])
                 yield request["op"], request, value
-
-
-def _files(folder: Any) -> Iterator[Any]:
-    for one in folder.iterdir():
-        if one.is_dir():
-            yield from _files(one)
-        elif one.name.endswith((".jsonl", ".txt")):
-            yield one
 
 
 def _answer_seeds() -> list[bytes]:
