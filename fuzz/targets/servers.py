@@ -91,7 +91,7 @@ def _ask(server: MpServer, witness: zmq.Socket[bytes]) -> None:
         if witness.poll(20):
             if witness.recv_multipart()[0] == b"\1":
                 return
-        elif server.journal.dead:
+        elif server.journal.death:
             server.restart()
             return
     raise Broken("a witness gets no answer")

@@ -15,10 +15,9 @@ from harness.client import ClientUnavailable
 from harness.clients.container import parse_container
 from harness.clients.spec import parse_command
 from harness.expectations.error_text import matches_error, says_something
-from harness.keys import report_keys
 from harness.l2.spec import parse_plugin
-from harness.mismatch.comparison import compare
-from harness.mismatch.expected import read_expected
+from harness.mismatch.expected import read_expected, spelled_values
+from harness.mismatch.identity import identity_causes, part_rows
 from harness.mismatch.request import Request
 from harness.patterns import literal_start, matches
 from harness.remote.spec import parse_connector
@@ -54,7 +53,7 @@ def text_of(data: bytes) -> str:
     return data.replace(b"\0", b"").decode("utf-8", "surrogateescape")
 
 
-def release(data: bytes) -> None:
+def one_release(data: bytes) -> None:
     """One release."""
     found = Release.parse(text_of(data))
     assert Release.parse(str(found)) == found
@@ -171,10 +170,14 @@ def fail_on(data: bytes) -> None:
 
 
 def expected_key(data: bytes) -> None:
-    """A key that was seen elsewhere, and why the keys of a deployment are none of it."""
+    """A key that was seen elsewhere, and what tells its parts from those of a deployment."""
     given = Bytes(data)
-    read = read_expected(text_of(given.take(1) and given.rest()), given.choice(RELEASES))
-    report_keys(_REQUEST, compare(_REQUEST, [read]))
+    release = given.choice(RELEASES)
+    read = read_expected(text_of(given.rest()), release)
+    assert part_rows(_REQUEST, release, read)
+    identity_causes(_REQUEST, release, read)
+    if read.hash_text:
+        assert list(spelled_values(read.hash_text))
 
 
 def escaped(data: bytes) -> None:
@@ -185,7 +188,7 @@ def escaped(data: bytes) -> None:
 
 
 TARGETS: Final = (
-    Target("texts.release", release, (UnknownReleaseError,), texts("0.5.6", "0.3.9.post1", "0.5.7.dev1", " 0.4.1 ", "1!0.5.6+x"), _LONG),
+    Target("texts.release", one_release, (UnknownReleaseError,), texts("0.5.6", "0.3.9.post1", "0.5.7.dev1", " 0.4.1 ", "1!0.5.6+x"), _LONG),
     Target("texts.release-range", release_range, (UnknownReleaseError,), texts("all", "0.3.3 to 0.4.3", "0.4.4 and later", "up to 0.3.2"), _LONG),
     Target(
         "texts.fault", fault, (FaultSpecError,),
