@@ -25,9 +25,9 @@ from harness.expectations.file import read_expectations
 from harness.requirements import RequirementError, load_requirements
 from harness.usage import UsageError
 from reports import pcap
-from reports.diff.compare import ComparisonError, compare
+from reports.diff.compare import compare
 from reports.diff.document import dumps
-from reports.diff.model import Run
+from reports.diff.model import ComparisonError, Run
 from reports.diff.text import text_lines
 from reports.explain import explain_text
 from reports.formats.context import Context
@@ -136,7 +136,9 @@ def packets(data: bytes) -> None:
     events = []
     while head := given.take(3):
         do: Any = given.choice(("open", "data", "half-close", "close", "reset"))
-        events.append(pcap.Event(head[0] / 8, head[1 % len(head)] * 971, "client" if head[0] & 1 else "server", do, given.piece()))
+        events.append(
+            pcap.Event(head[0] / 8, head[1 % len(head)] * 971, "client" if head[0] & 1 else "server", do, given.piece())
+        )
     file = io.BytesIO()
     count = pcap.write_pcap(file, pcap.segments(events, largest=largest))
     assert len(file.getvalue()) >= 24 + 56 * count
@@ -199,14 +201,21 @@ def _manifests() -> Sequence[bytes]:
 
 
 def _corpus_lines() -> Sequence[bytes]:
-    found = [json.dumps(vector.to_json()) for op in ("decode_request", "parse_key", "chunk_keys") for vector in vectors(op, "0.5.6", few=1)]
+    found = [
+        json.dumps(vector.to_json())
+        for op in ("decode_request", "parse_key", "chunk_keys")
+        for vector in vectors(op, "0.5.6", few=1)
+    ]
     found += [json.dumps(one.to_json()) for one in load_corpus(_RELEASE).transcripts[:2]]
     found += [json.dumps(one.to_json()) for one in load_corpus(_RELEASE, protocol="mp").mp_transcripts[:2]]
     return [line.encode() for line in found if len(line) < 3000]
 
 
 def _corpora() -> Sequence[bytes]:
-    return [bytes([0]) + (_small_corpus() / "defaults.jsonl").read_bytes(), bytes([2]) + (_small_corpus() / "manifest.json").read_bytes()]
+    return [
+        bytes([0]) + (_small_corpus() / "defaults.jsonl").read_bytes(),
+        bytes([2]) + (_small_corpus() / "manifest.json").read_bytes(),
+    ]
 
 
 def _indexes() -> Sequence[bytes]:
@@ -237,7 +246,13 @@ error = "a * b"
 """
 
 TARGETS: Final = (
-    Target("files.expectations", _in_file(read_expectations), (UsageError,), texts(_LIST, "[[expectation]]\ncases = 'x'\n", "x = 1"), _LINES),
+    Target(
+        "files.expectations",
+        _in_file(read_expectations),
+        (UsageError,),
+        texts(_LIST, "[[expectation]]\ncases = 'x'\n", "x = 1"),
+        _LINES,
+    ),
     Target("files.results", _in_file(shown), (ResultsError,), _results, _LINES),
     Target("files.page", _in_file(page), (ResultsError,), _results, _LINES),
     Target("files.compared", _in_file(compared), (ResultsError, ComparisonError), _results, _LINES),

@@ -110,7 +110,10 @@ def mp_raw(data: bytes) -> None:
 
 
 def _lm_seeds() -> Sequence[bytes]:
-    return [bytes([len(RELEASES) - 1, 0]) + b"".join(data for _, side, data in said if side == "client") for said in lm_conversations()]
+    return [
+        bytes([len(RELEASES) - 1, 0]) + b"".join(data for _, side, data in said if side == "client")
+        for said in lm_conversations()
+    ]
 
 
 def _mp_seeds() -> Sequence[bytes]:
@@ -127,5 +130,10 @@ _ZMTP: Final = b"\xff" + bytes(8) + b"\x7f\x03\x01NULL" + bytes(48) + b"\x04\x19
 TARGETS: Final = (
     Target("servers.lm-connection", lm_connection, (), _lm_seeds),
     Target("servers.mp-messages", mp_messages_sent, (), _mp_seeds),
-    Target("servers.mp-raw", mp_raw, (), lambda: [_ZMTP, _ZMTP + b"\1\1\0\0\1\x18", _ZMTP + b"\2" + b"\xff" * 8, b"GET / HTTP/1.1\r\n\r\n"]),
+    Target(
+        "servers.mp-raw",
+        mp_raw,
+        (),
+        lambda: [_ZMTP, _ZMTP + b"\1\1\0\0\1\x18", _ZMTP + b"\2" + b"\xff" * 8, b"GET / HTTP/1.1\r\n\r\n"],
+    ),
 )

@@ -242,7 +242,9 @@ def _recordings() -> list[bytes]:
         for seed in seeds()[:3]:
             with tempfile.TemporaryDirectory() as folder:
                 path = Path(folder) / "recording.jsonl"
-                recorder = Recorder(path, Header(protocol, "127.0.0.1:1", "127.0.0.1:2", "0.5.6", started="2026-11-30T12:00:00+00:00"))
+                recorder = Recorder(
+                    path, Header(protocol, "127.0.0.1:1", "127.0.0.1:2", "0.5.6", started="2026-11-30T12:00:00+00:00")
+                )
                 recorder.event(Event(0.0, 1, "client", "open", text="127.0.0.1:3"))
                 for event in events_of(seed):
                     recorder.event(event)
@@ -254,14 +256,23 @@ def _recordings() -> list[bytes]:
 
 
 _CASE: Final = json.dumps(
-    {"protocol": "lm", "release": "0.5.6", "transcript": {"id": "x", "title": "y", "steps": [{"do": "connect", "connection": "a"}]}}
+    {
+        "protocol": "lm",
+        "release": "0.5.6",
+        "transcript": {"id": "x", "title": "y", "steps": [{"do": "connect", "connection": "a"}]},
+    }
 ).encode()
 _LINES: Final = 12000
 
 TARGETS: Final = (
     Target("tap.zmtp", zmtp, (), _streams),
     Target("tap.zmtp-hole", zmtp_hole, (), lambda: [in_pieces([seed[1:70], seed[70:], b"\5\0\0"]) for seed in _streams()]),
-    Target("tap.packed", packed, (Malformed,), lambda: [frame for said in mp_messages() for *_, frames in said for frame in frames][:20]),
+    Target(
+        "tap.packed",
+        packed,
+        (Malformed,),
+        lambda: [frame for said in mp_messages() for *_, frames in said for frame in frames][:20],
+    ),
     Target("tap.redacted-frames", redacted_frames, (), _frames),
     Target("tap.lm-conversation", lm_conversation, (), _with(b"\0", _lm_seeds)),
     Target("tap.mp-conversation", mp_conversation, (), _with(b"\0", _mp_seeds)),
