@@ -146,7 +146,7 @@ def _guided(target: Target, bench: Bench, seed: int, atheris: Any) -> None:
             folder,
             f"-seed={seed or 1}",
             f"-max_len={target.longest}",
-            "-timeout=0",
+            "-timeout=86400",
             "-rss_limit_mb=0",
             "-verbosity=0",
         ]

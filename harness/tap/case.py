@@ -140,7 +140,7 @@ def write_case(path: Path, folder: Path, name: str) -> tuple[Path, Path]:
         raise UsageError(f"--name takes lower-case letters, digits and underscores, as in the name of a test, not {name!r}")
     module, data = folder / f"test_{name}.py", folder / f"{name}.case.json"
     for file in (module, data):
-        if file.exists():
+        if file.exists() or file.is_symlink():
             raise RecordingError(f"{escape(str(file))} is there already; give another --name, or remove it first")
     case = make_case(path, name)
     try:

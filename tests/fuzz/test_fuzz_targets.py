@@ -57,6 +57,7 @@ FOUND = {
             b'"files":{},"volatile":[],"unavailable":{},"environment":{"a":1},"seal":"","environment_seal":""}'
         )
     ],
+    "clients.plugin-answer": [b'{"ok":{},"blobs":[Infinity]}', b'{"ok":{},"blobs":[1e999]}'],
     "files.counterexample": [b'{"id":"\\udc80"}'],
     "tap.case-file": [b'{"protocol":[],"release":"0.5.6","transcript":{"id":"x","title":"y","steps":[]}}'],
 }
