@@ -56,7 +56,7 @@ def opened() -> Iterator[Sequence[Comparison]]:
             "real": RunningServer(real.port, pid),
             "floor": ends.enter_context(started("benchmarks.lm.floor", str(RELEASE))),
         }
-        yield comparisons(servers, ends.enter_context(running("benchmarks.lm.load", str(RELEASE))))
+        yield comparisons(servers, ends.enter_context(running("benchmarks.lm.load", Job, str(RELEASE))))
 
 
 def comparisons(servers: Mapping[str, RunningServer], load: Load[Job]) -> list[Comparison]:
