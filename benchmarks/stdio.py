@@ -129,7 +129,8 @@ def _echo(request: int, answer: int, payload: bytes | None, folder: Path) -> Ite
 
 def _comparison(name: str, adapter: Callable[[], object], echo: Callable[[], object]) -> Comparison:
     def overhead(seconds: float) -> float:
-        return statistics.median(one - other for one, other in zip(*_microseconds([adapter, echo], seconds), strict=True))
+        ours, bare = _microseconds([adapter, echo], seconds)
+        return statistics.median(one - other for one, other in zip(ours, bare, strict=True))
 
     return Comparison(
         name,
