@@ -60,8 +60,8 @@ class Load(Generic[JobT]):
 
 
 @contextlib.contextmanager
-def running(module: str, *words: str) -> Iterator[Load[JobT]]:
-    """The client whose ``main`` is in a module, until the block ends."""
+def running(module: str, job: type[JobT], *words: str) -> Iterator[Load[JobT]]:  # noqa: ARG001  # says which jobs the load takes
+    """The client whose ``main`` is in a module and which does jobs of one kind, until the block ends."""
     with subprocess.Popen(command(module, *words), stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
         try:
             yield Load(process)

@@ -31,7 +31,7 @@ def opened() -> Iterator[Sequence[Comparison]]:
             "mock": ends.enter_context(started("benchmarks.mp.mock", str(RELEASE))),
             "real": RunningServer(real.port, real.pid),
         }
-        yield comparisons(servers, ends.enter_context(running("benchmarks.mp.load", str(RELEASE))))
+        yield comparisons(servers, ends.enter_context(running("benchmarks.mp.load", Job, str(RELEASE))))
 
 
 def comparisons(servers: Mapping[str, RunningServer], load: Load[Job]) -> list[Comparison]:

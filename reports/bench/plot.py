@@ -19,6 +19,8 @@ BOTTOM: Final = 30.0
 _APART: Final = 9.0
 """Between client and floor at one place of the axis."""
 _STEPS: Final = (1, 2, 5)
+_SMALL: Final = 0.1
+"""GB/s below which a label would be too long."""
 _MOST_LINES: Final = 6
 """Of the grid."""
 
@@ -84,7 +86,7 @@ def panels(bench: Bench) -> list[Panel]:
 
 
 def _rates(name: str, title: str, measures: Sequence[Measure]) -> Panel:
-    axis = _Axis([figures.rate for one in measures for figures in _both(one)], lambda value: f"{value:g} GB/s")
+    axis = _Axis([figures.rate for one in measures for figures in _both(one)], _round_rate)
     places = _places(measures)
     strokes, marks = [], []
     for who, _ in _SIDES:
@@ -123,13 +125,17 @@ class _Axis:
         self._low, self._span = math.log10(low), math.log10(high) - math.log10(low)
         inside = [step for step in steps if low <= step <= high]
         decades = [step for step in inside if math.isclose(math.log10(step) % 1, 0, abs_tol=1e-9)]
-        shown = sorted({low, *decades}) if len(decades) > _MOST_LINES // 2 else inside
+        shown = inside if len(inside) <= _MOST_LINES else sorted({low, *decades})
         self.ticks = [Tick(self.at(value), label(value)) for value in shown]
 
     def at(self, value: float) -> float:
         """Where a value stands; what is nothing stands at the bottom."""
         part = (math.log10(value) - self._low) / self._span if value > 0 else 0.0
         return HEIGHT - BOTTOM - min(1.0, max(0.0, part)) * (HEIGHT - TOP - BOTTOM)
+
+
+def _round_rate(gigabytes: float) -> str:
+    return f"{gigabytes:g} GB/s" if gigabytes >= _SMALL else f"{gigabytes * 1000:g} MB/s"
 
 
 def _round_time(microseconds: float) -> str:

@@ -32,7 +32,7 @@ def servers():
 def test_each_comparison_gives_figures_for_all_contenders(servers, monkeypatch):
     monkeypatch.setattr("benchmarks.lm.SIZES", {"4 KiB": 4096, "100 KiB": 100 << 10})
     monkeypatch.setattr("benchmarks.lm._STORED", Job("put", 0, 0, size=4096, keys=2, count=4))
-    with running("benchmarks.lm.load", str(RELEASE)) as load:
+    with running("benchmarks.lm.load", Job, str(RELEASE)) as load:
         found = [measured(comparison, 1, 0.01) for comparison in comparisons(servers, load)]
     assert [outcome.comparison.name for outcome in found][:3] == ["PUT 4 KiB", "PUT 100 KiB", "GET 4 KiB"]
     assert all(figure > 0 for outcome in found for samples in outcome.samples.values() for figure in samples)

@@ -18,7 +18,7 @@ def mock():
 
 
 def test_each_comparison_gives_figures(mock):
-    with running("benchmarks.mp.load", str(RELEASE)) as load:
+    with running("benchmarks.mp.load", Job, str(RELEASE)) as load:
         found = [measured(comparison, 1, 0.01) for comparison in comparisons({"mock": mock}, load)]
     assert [outcome.comparison.unit for outcome in found] == ["1/s", "1/s", "GB/s", "MiB"]
     assert all(outcome.figure("mock") > 0 for outcome in found)

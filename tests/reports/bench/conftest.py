@@ -42,8 +42,8 @@ def make_bench():
                     "exist", "exist", None, None, "calls/s", "measured", timed_by="harness", client=side(4000.0, 250.0),
                     floor=side(5000.0, 200.0), whole=side(4000.0, 250.0), ratio=0.8,
                 ),
-                Measure("chunk-keys-builtin", algorithm="builtin", state="unsupported", why="the client does not declare it", **keys),
-                Measure("chunk-keys-sha256_cbor", algorithm="sha256_cbor", state="failed", why="chunk_keys: no <answer>\x1b", **keys),
+                Measure("chunk-keys-builtin", algorithm="builtin", state="unsupported", why="it is not declared", **keys),
+                Measure("chunk-keys-sha256_cbor", algorithm="sha256_cbor", state="failed", why="no <answer>\x1b", **keys),
             ),
             **changes,
         }  # fmt: skip

@@ -16,7 +16,9 @@ from reports.bench.numbers import duration, rate
 from reports.bench.page import html, section
 from reports.bench.text import foot, head, table
 from reports.results import ResultsError
+from reports.run.page import html as run_page
 from reports.schema import schema_file
+from tests.reports.run.made import made_run
 
 SCHEMA = schema_file("bench", 1)
 
@@ -87,8 +89,8 @@ def test_the_table_has_a_line_for_each_measure_with_figures(make_bench):
 
 def test_what_has_no_figures_stands_below_with_the_reason_and_nothing_in_it_acts(make_bench):
     said = "\n".join(foot(make_bench()))
-    assert "chunk-keys-builtin: unsupported: the client does not declare it" in said
-    assert "chunk-keys-sha256_cbor: failed: chunk_keys: no <answer>\\x1b" in said
+    assert "chunk-keys-builtin: unsupported: it is not declared" in said
+    assert "chunk-keys-sha256_cbor: failed: no <answer>\\x1b" in said
     assert "exist: the adapter does not say how long the client took" in said
     assert "a call that does nothing takes 200 us through adapter and pipe" in said
     assert "memory of the client's processes: 20 MiB before, 40 MiB at most" in said
@@ -149,6 +151,22 @@ def test_what_is_slower_stands_higher_and_what_moves_less_lower(make_bench):
     times = [mark for mark in by_name["get-time"].marks if mark.who == "client"][-4:]
     assert [mark.kind for mark in times] == ["p50", "p90", "p99", "max"]
     assert [mark.y for mark in times] == sorted((mark.y for mark in times), reverse=True)
+
+
+def test_labels_of_the_grid_are_few_and_short(make_bench):
+    for panel in plot.panels(make_bench()):
+        assert 2 <= len(panel.up) <= 8
+        assert all(len(tick.label) <= 9 for tick in panel.up)
+
+
+def test_the_page_of_a_run_shows_the_plots_if_there_are_some(make_bench):
+    results = made_run(3, 0)
+    page = run_page(results, None, make_bench())
+    assert '<h2 id="speed">Speed</h2>' in page
+    assert '<a href="#speed">' in page
+    assert page.count("<figure>") == 5
+    assert ".plots" in page
+    assert 'id="speed"' not in run_page(results)
 
 
 def test_a_bench_without_figures_is_a_page_as_well(make_bench):
