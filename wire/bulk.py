@@ -70,6 +70,8 @@ def builtin(third: tuple[object, ...], hash_of_none: int | None) -> Quick[ChunkH
             return None
         third = (hash_of_none,)
 
+    last = third[0] if third else None
+
     def quick(tokens: Sequence[int], starts: range, previous: ChunkHash) -> list[ChunkHash] | None:
         size = starts.step
         found: list[ChunkHash] = []
@@ -81,7 +83,7 @@ def builtin(third: tuple[object, ...], hash_of_none: int | None) -> Quick[ChunkH
                     return None
             except (TypeError, ArithmeticError):
                 return None
-            previous = hash((previous, piece, *third))
+            previous = hash((previous, piece, last) if third else (previous, piece))
             found.append(previous)
         return found
 
