@@ -39,6 +39,7 @@ GROUPS: Final = (
     Group("keys", "Chunk keys, and those of the real token database"),
     Group("codecs", "Frames and messages, and the real codec"),
     Group("run", "Runs"),
+    Group("scale", "More processes, and shards"),
     Group("start", "Starting"),
     Group("reports", "Reports"),
 )

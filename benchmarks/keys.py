@@ -19,7 +19,8 @@ TOKENS: Final = 1_000_000
 VOCABULARY: Final = 150_000
 SEED: Final = 7
 NEWEST: Final = "0.5.6"
-VLLM: Final = "0.28.0"
+VLLM: str | None = "0.28.0"
+"""Whose hash functions the real lmcache uses; None: no vLLM, and so builtin and its own alone."""
 _NOTE: Final = (
     f"A pass is {TOKENS:,} random tokens of a vocabulary of {VOCABULARY:,}, as a list; both sides make the hash of every chunk, "
     f"or in the rows that say so its key string. vLLM's functions are those of vLLM {VLLM}. The seconds are processor time."

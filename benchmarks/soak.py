@@ -37,7 +37,7 @@ class Plan:
     """Operations in a second, after the warm-up."""
     every: float = 10.0
     """Seconds between two samples."""
-    warm_up: float = 5.0
+    warm_up: float = 10.0
     """Minutes after which the warm-up ends, filled or not."""
     seed: int = 1
 

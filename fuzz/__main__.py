@@ -1,4 +1,4 @@
-"""``python -m fuzz [TARGET ...] [--seconds N] [--list]``: fuzz targets, all without names; exit code 1 when something was found."""
+"""``python -m fuzz [TARGET ...] [--seconds N]``: fuzz targets, all without names; exit code 1 when something was found."""
 
 from __future__ import annotations
 
@@ -18,13 +18,17 @@ def main(words: list[str]) -> int:
     Returns:
         0: nothing was found, 1: something was, 2: usage.
     """
-    parser = argparse.ArgumentParser(prog="python -m fuzz", description="Random bytes for everything that reads what others wrote.")
-    parser.add_argument("targets", nargs="*", metavar="TARGET", help="families or single targets, such as lm or tap.zmtp; none: all")
+    parser = argparse.ArgumentParser(prog="python -m fuzz", description="Random bytes for all that reads what others wrote.")
+    parser.add_argument("targets", nargs="*", metavar="TARGET", help="families or targets, such as lm or tap.zmtp; none: all")
     parser.add_argument("--seconds", type=float, default=60.0, metavar="N", help="for each target (default: 60)")
     parser.add_argument("--list", action="store_true", help="show the targets")
-    parser.add_argument("--input", type=Path, metavar="FILE", help="execute one input, such as one that was kept, and nothing else")
+    parser.add_argument(
+        "--input", type=Path, metavar="FILE", help="execute one input, such as one that was kept, and nothing else"
+    )
     parser.add_argument("--findings", type=Path, default=Path("fuzz-findings"), metavar="FOLDER", help="where inputs are kept")
-    parser.add_argument("--engine", choices=("atheris", "plain"), help="plain needs nothing but Python; not given: atheris if it is there")
+    parser.add_argument(
+        "--engine", choices=("atheris", "plain"), help="plain needs nothing but Python; not given: atheris if it is there"
+    )
     parser.add_argument("--seed", type=int, default=1, help="another seed gives other inputs (default: 1)")
     parser.add_argument("--memory", type=int, default=2 << 30, metavar="BYTES", help="that a target may hold (default: 2 GiB)")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write the figures")
@@ -59,7 +63,8 @@ def main(words: list[str]) -> int:
 
 
 def _line(one: Outcome) -> str:
-    return f"{one.target:24}{one.executions:10} executions {one.seconds:7.1f} s {one.peak_bytes >> 20:6} MiB {len(one.findings):3} findings"
+    counted = f"{one.executions:10} executions {one.seconds:7.1f} s {one.peak_bytes >> 20:6} MiB {len(one.findings):3} findings"
+    return f"{one.target:24}{counted}"
 
 
 if __name__ == "__main__":

@@ -55,7 +55,7 @@ class Outcome:
 
 
 def best_engine() -> Engine:
-    """atheris where it is installed."""
+    """``atheris`` where it is installed."""
     return "atheris" if importlib.util.find_spec("atheris") else "plain"
 
 
@@ -80,7 +80,11 @@ def fuzz(target: Target, wishes: Wishes, say: Callable[[str], object] = print) -
                 summary = json.loads(result.read_text("utf-8"))
                 found += summary["findings"]
                 return Outcome(
-                    target.name, executions + summary["executions"], time.monotonic() - began, max(peak, summary["peak_bytes"]), found
+                    target.name,
+                    executions + summary["executions"],
+                    time.monotonic() - began,
+                    max(peak, summary["peak_bytes"]),
+                    found,
                 )
             count, data = _under_way(current)
             executions += count

@@ -32,7 +32,7 @@ class TooSlow(BaseException):
     """An input takes too long; no ``except Exception`` of the product stops it."""
 
 
-def _ring(number: int, frame: FrameType | None) -> None:
+def _ring(_number: int, _frame: FrameType | None) -> None:
     raise TooSlow
 
 

@@ -9,19 +9,119 @@ from collections.abc import Callable, Sequence
 from typing import Any, Final
 
 _NUMBERS: Final = (
-    0, 1, -1, 2, 3, 127, 128, 255, 256, 65535, 65536, (1 << 31) - 1, -(1 << 31), 1 << 31, (1 << 32) - 1, 1 << 32, (1 << 53) + 1,
-    (1 << 63) - 1, -(1 << 63), 1 << 63, (1 << 64) - 1, 1 << 64, 10**400, 10**4300, -(10**5000), 1.5, -0.0, 1e308, 5e-324,
-)  # fmt: skip
+    0,
+    1,
+    -1,
+    2,
+    3,
+    127,
+    128,
+    255,
+    256,
+    65535,
+    65536,
+    (1 << 31) - 1,
+    -(1 << 31),
+    1 << 31,
+    (1 << 32) - 1,
+    1 << 32,
+    (1 << 53) + 1,
+    (1 << 63) - 1,
+    -(1 << 63),
+    1 << 63,
+    (1 << 64) - 1,
+    1 << 64,
+    10**400,
+    10**4300,
+    -(10**5000),
+    1.5,
+    -0.0,
+    1e308,
+    5e-324,
+)
 _TEXTS: Final = (
-    "", " ", "\0", "\n", "..", "../x", "/", "/dev/null", "a/../../b", "\\", "@", "%", ":", ",", "{", "}", "{port}", "'", '"', "$(x)", ";",
-    "\ud800", "\udfff", "\udc80", "\u202e", "\ufeff", "\x1b[31m", "é", "１", "٣", "١e٣", "１２", "x" * 600, "null", "true", "-0", "1_000", "0x10",
-    "1e999", "nan", "inf", "-inf", "9" * 4400, "2.0" + ".0" * 300, "1!2", "0.3.1+x", "<script>", "|", "[", "]", "`", "2026-02-30",
-)  # fmt: skip
+    "",
+    " ",
+    "\0",
+    "\n",
+    "..",
+    "../x",
+    "/",
+    "/dev/null",
+    "a/../../b",
+    "\\",
+    "@",
+    "%",
+    ":",
+    ",",
+    "{",
+    "}",
+    "{port}",
+    "'",
+    '"',
+    "$(x)",
+    ";",
+    "\ud800",
+    "\udfff",
+    "\udc80",
+    "\u202e",
+    "\ufeff",
+    "\x1b[31m",
+    "é",
+    "１",
+    "٣",
+    "١e٣",
+    "１２",
+    "x" * 600,
+    "null",
+    "true",
+    "-0",
+    "1_000",
+    "0x10",
+    "1e999",
+    "nan",
+    "inf",
+    "-inf",
+    "9" * 4400,
+    "2.0" + ".0" * 300,
+    "1!2",
+    "0.3.1+x",
+    "<script>",
+    "|",
+    "[",
+    "]",
+    "`",
+    "2026-02-30",
+)
 _WORDS: Final = (
-    b"NaN", b"Infinity", b"1e999", b"-0", b'"\\ud800"', b'"\\udc80\\ud800"', b"[" * 1200, b"{\"a\":" * 1200, b"\0", b"\xff\xfe", b"\xef\xbb\xbf",
-    b"\xed\xa0\x80", b"\r\n", b"\n\n", b"9" * 4400, b"1" + b"0" * 400, b"-", b"\xdf\xff\xff\xff\xff", b"\xdd\x7f\xff\xff\xff", b"\x91" * 1200,
-    b"\xc7\x0c\xff", b"\xd7\xff" + b"\xff" * 8, b"\xca\x7f\xc0\0\0", b"\xcf" + b"\xff" * 8, b"\xff\xff\xff\x7f", b"\0\0\0\x80", b"\xff\xff\xff\xff",
-)  # fmt: skip
+    b"NaN",
+    b"Infinity",
+    b"1e999",
+    b"-0",
+    b'"\\ud800"',
+    b'"\\udc80\\ud800"',
+    b"[" * 1200,
+    b'{"a":' * 1200,
+    b"\0",
+    b"\xff\xfe",
+    b"\xef\xbb\xbf",
+    b"\xed\xa0\x80",
+    b"\r\n",
+    b"\n\n",
+    b"9" * 4400,
+    b"1" + b"0" * 400,
+    b"-",
+    b"\xdf\xff\xff\xff\xff",
+    b"\xdd\x7f\xff\xff\xff",
+    b"\x91" * 1200,
+    b"\xc7\x0c\xff",
+    b"\xd7\xff" + b"\xff" * 8,
+    b"\xca\x7f\xc0\0\0",
+    b"\xcf" + b"\xff" * 8,
+    b"\xff\xff\xff\x7f",
+    b"\0\0\0\x80",
+    b"\xff\xff\xff\xff",
+)
 _DIGITS: Final = re.compile(rb"-?\d+")
 _DEEP: Final = 40
 
@@ -71,10 +171,24 @@ def _places(value: Any, depth: int) -> list[tuple[Any, Any]]:
 
 
 def _some_value(rng: random.Random) -> Any:
-    return rng.choice((
-        None, True, False, [], {}, [[]], {"": None}, [None] * 20, float("nan"), float("inf"),
-        rng.choice(_NUMBERS[:22]), rng.choice(_TEXTS), rng.choice(_TEXTS), "é" * rng.randrange(30),
-    ))  # fmt: skip
+    return rng.choice(
+        (
+            None,
+            True,
+            False,
+            [],
+            {},
+            [[]],
+            {"": None},
+            [None] * 20,
+            float("nan"),
+            float("inf"),
+            rng.choice(_NUMBERS[:22]),
+            rng.choice(_TEXTS),
+            rng.choice(_TEXTS),
+            "é" * rng.randrange(30),
+        )
+    )
 
 
 def _replace(container: Any, key: Any, rng: random.Random) -> None:
@@ -106,12 +220,22 @@ def _nudge(container: Any, key: Any, rng: random.Random) -> None:
         at = rng.randrange(len(value) + 1)
         container[key] = value[:at] + rng.choice(_TEXTS) + value[at + rng.randrange(3) :]
     elif isinstance(value, int | float) and not isinstance(value, bool):
-        container[key] = rng.choice((value + 1, value - 1, -value, value * 1000, float(value) if abs(value) < 1 << 60 else 0, str(value)))
+        container[key] = rng.choice(
+            (value + 1, value - 1, -value, value * 1000, float(value) if abs(value) < 1 << 60 else 0, str(value))
+        )
     else:
         _replace(container, key, rng)
 
 
-_MEMBERS: Final[tuple[Callable[[Any, Any, random.Random], None], ...]] = (_replace, _replace, _drop, _rename, _nest, _nudge, _nudge)
+_MEMBERS: Final[tuple[Callable[[Any, Any, random.Random], None], ...]] = (
+    _replace,
+    _replace,
+    _drop,
+    _rename,
+    _nest,
+    _nudge,
+    _nudge,
+)
 
 
 def _span(made: bytearray, rng: random.Random) -> tuple[int, int]:
@@ -191,5 +315,18 @@ def _lines(made: bytearray, rng: random.Random, _: Sequence[bytes]) -> None:
 
 
 _CHANGES: Final[tuple[Callable[[bytearray, random.Random, Sequence[bytes]], None], ...]] = (
-    _flip, _byte, _byte, _insert, _delete, _repeat, _cut, _word, _word, _integer, _decimal, _splice, _splice, _lines,
-)  # fmt: skip
+    _flip,
+    _byte,
+    _byte,
+    _insert,
+    _delete,
+    _repeat,
+    _cut,
+    _word,
+    _word,
+    _integer,
+    _decimal,
+    _splice,
+    _splice,
+    _lines,
+)

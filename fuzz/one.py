@@ -19,7 +19,6 @@ import sys
 import tempfile
 import threading
 import time
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Final
 
@@ -142,7 +141,15 @@ def _guided(target: Target, bench: Bench, seed: int, atheris: Any) -> None:
     with tempfile.TemporaryDirectory(prefix="lmconform-fuzz-") as folder:
         for index, data in enumerate(seeds):
             (Path(folder) / str(index)).write_bytes(data)
-        words = ["fuzz", folder, f"-seed={seed or 1}", f"-max_len={target.longest}", "-timeout=0", "-rss_limit_mb=0", "-verbosity=0"]
+        words = [
+            "fuzz",
+            folder,
+            f"-seed={seed or 1}",
+            f"-max_len={target.longest}",
+            "-timeout=86400",
+            "-rss_limit_mb=0",
+            "-verbosity=0",
+        ]
         atheris.Setup(words, bench.once, custom_mutator=change)
         atheris.Fuzz()
 

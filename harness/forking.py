@@ -24,6 +24,7 @@ import pytest
 from _pytest.faulthandler import fault_handler_stderr_fd_key
 
 from fixturegen.leash import MARK
+from harness import drawn_constants
 from harness.bare_pytest import bare_pytest
 from harness.clients import blackbox
 from harness.nursery import DESCRIPTORS, SIZE, packed, unpacked
@@ -62,6 +63,7 @@ class Forking:
     def pytest_runtestloop(self, session: pytest.Session) -> bool:
         """Fork workers until nobody wants more; each of them goes on here, and executes what it is asked for."""
         found = {"cases": len(session.items), "ids": ids_hash(session.items)}
+        drawn_constants.prepare(session.items)
         gc.collect()
         gc.freeze()
         descriptors = self._serve()

@@ -45,8 +45,8 @@ def captured() -> list[Captured]:
         CorpusError: the corpus of a release is damaged.
     """
     found: dict[Release, dict[Protocol, Release]] = {}
-    for protocol, seal in (("lm", server_seal), ("mp", _mp_seal)):
-        for group in generations(captured_releases(protocol=protocol), seal):
+    for protocol in PROTOCOLS:
+        for group in generations(captured_releases(protocol=protocol), server_seal if protocol == "lm" else _mp_seal):
             for release in group:
                 found.setdefault(release, {})[protocol] = group[-1]
     return [Captured(release, found[release]) for release in sorted(found)]

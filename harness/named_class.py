@@ -38,7 +38,9 @@ def parse_class(text: str, what: str, other_forms: str) -> NamedClass:
         try:
             file = Path(module).expanduser()
         except RuntimeError:
-            raise UsageError(f"{text!r}: there is no user whose home {module.partition('/')[0]} could be; write the whole path") from None
+            raise UsageError(
+                f"{text!r}: there is no user whose home {module.partition('/')[0]} could be; write the whole path"
+            ) from None
         if not is_file(file):
             raise UsageError(f"there is no file {file}, as {text!r} says; paths are relative to {Path.cwd()}")
         return NamedClass(name, file=file.resolve())

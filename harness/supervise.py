@@ -73,12 +73,15 @@ class Tail:
         self._limit = limit
         self._kept = bytearray()
         self._dropped = 0
+        self._whole = True
+        """Whether what is kept begins with a line."""
 
     def add(self, data: bytes) -> None:
         """Take more bytes and drop the oldest beyond the limit."""
         self._kept += data
         excess = len(self._kept) - self._limit
         if excess > 0:
+            self._whole = self._kept[excess - 1 : excess] == b"\n"
             del self._kept[:excess]
             self._dropped += excess
 
@@ -88,9 +91,12 @@ class Tail:
         self._dropped = 0
 
     def text(self) -> str:
-        """What was kept, with a note in front when something was dropped."""
-        note = f"[{self._dropped} bytes before this were dropped]\n" if self._dropped else ""
-        return note + self._kept.decode("utf-8", "backslashreplace")
+        """What was kept; where something was dropped a note of it, and then whole lines unless the last one is longer."""
+        if not self._dropped:
+            return self._kept.decode("utf-8", "backslashreplace")
+        broken = 0 if self._whole else self._kept.find(b"\n", 0, len(self._kept) - 1) + 1
+        note = f"[{self._dropped + broken} bytes before this were dropped]\n"
+        return note + self._kept[broken:].decode("utf-8", "backslashreplace")
 
 
 class SupervisedProcess:

@@ -7,6 +7,7 @@ question whether it is alive, or ``null`` at the end of the run; a line that goe
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import json
 import os
@@ -18,6 +19,7 @@ from typing import Any
 
 import pytest
 
+from harness.direct import Direct
 from harness.memory import confine
 from harness.plugin import matrix_of
 
@@ -39,12 +41,19 @@ class Worker:
             confine(matrix.budget.memory)
         self._say(found)
         threading.Thread(target=self._listen, name="lmconform-shares", daemon=True).start()
+        direct = Direct()
         while (share := self._shares.get()) is not None:
             following = [session.items[number] for number in share[1:]]
-            for number, next_item in zip(share, [*following, None], strict=True):
-                self._case = number
-                item = session.items[number]
-                item.config.hook.pytest_runtest_protocol(item=item, nextitem=next_item)
+            with _captured(session.config) as manager:
+                for number, next_item in zip(share, [*following, None], strict=True):
+                    self._case = number
+                    item = session.items[number]
+                    record = direct.execute(item) if isinstance(item, pytest.Function) else None
+                    if record is not None:
+                        self._say({"case": number, "record": record})
+                    else:
+                        item.config.hook.pytest_runtest_protocol(item=item, nextitem=next_item)
+                        manager.resume_global_capture()
             matrix.live.close()
             matrix.live_mp.close()
 
@@ -79,6 +88,19 @@ class Worker:
         while data := os.read(self._numbers, 1 << 16):
             *lines, unread = (unread + data).split(b"\n")
             yield from lines
+
+
+@contextlib.contextmanager
+def _captured(config: pytest.Config) -> Iterator[Any]:
+    """What cases write goes where pytest puts it, and is forgotten at the end of their share."""
+    manager = config.pluginmanager.getplugin("capturemanager")
+    assert manager is not None
+    manager.resume_global_capture()
+    try:
+        yield manager
+    finally:
+        manager.suspend_global_capture(in_=False)
+        manager.read_global_capture()
 
 
 def ids_hash(items: Sequence[pytest.Item]) -> str:

@@ -150,7 +150,7 @@ class Connection:
         self.moved = []
 
     def wait(self, seconds: float | None) -> None:
-        """Let time pass (None: for ever), less if the peer resets or the server stops; for ever ends where the peer closes, too."""
+        """Let time pass (None: until the peer closes), less if the peer resets or the server stops."""
         hung_up = select.poll()
         hung_up.register(self.socket, _CLOSES if seconds is None else 0)
         for _, flags in hung_up.poll(None if seconds is None else seconds * 1000):

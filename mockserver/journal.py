@@ -108,11 +108,16 @@ class Journal:
 
     def see_payload(self, data: Buffer) -> SeenPayload:
         """A payload to put into an exchange; letting go of older ones where too much is held."""
-        keep = len(data) <= self._keep_below
-        payload = SeenPayload(data, keep=keep)
+        payload = SeenPayload(data, keep=len(data) <= self._keep_below)
         if not self._keep_payloads:
             return payload.without_bytes()
-        for old in self._retain(payload):
+        with self._retaining:
+            self._retained.append(payload)
+            self._retained_bytes += payload.length
+            if self._retained_bytes <= self._retain_bytes and len(self._retained) <= self._max_exchanges:
+                return payload
+            dropped = self._too_much()
+        for old in dropped:
             old.release(digest=self._digest_all)
         return payload
 
@@ -202,15 +207,13 @@ class Journal:
             self._retained.clear()
             self._retained_bytes = 0
 
-    def _retain(self, payload: SeenPayload) -> list[SeenPayload]:
+    def _too_much(self) -> list[SeenPayload]:
+        """The oldest payloads, which are held no more."""
         dropped = []
-        with self._retaining:
-            self._retained.append(payload)
-            self._retained_bytes += payload.length
-            while self._retained_bytes > self._retain_bytes or len(self._retained) > self._max_exchanges:
-                oldest = self._retained.popleft()
-                self._retained_bytes -= oldest.length
-                dropped.append(oldest)
+        while self._retained_bytes > self._retain_bytes or len(self._retained) > self._max_exchanges:
+            oldest = self._retained.popleft()
+            self._retained_bytes -= oldest.length
+            dropped.append(oldest)
         return dropped
 
     def _summary(self) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from mockserver.buffers import Buffer
 from wire.keys import CacheKey
@@ -20,6 +20,12 @@ class StoredValue:
 
     data: Buffer | None
     about: Description
+    answer: tuple[object, object] | None = field(default=None, init=False, compare=False, repr=False)
+    """What a GET was answered with, and who made it: it is the same each time."""
+
+    def remember(self, maker: object, answer: object) -> None:
+        """Keep an answer with the value, for as long as the value is kept."""
+        object.__setattr__(self, "answer", (maker, answer))
 
 
 class Store:

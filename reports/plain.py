@@ -23,12 +23,23 @@ def plain(value: object) -> JsonValue:
 
 
 def clip(text: str, limit: int = LONGEST_TEXT, *, keep: Literal["start", "end"] = "start") -> str:
-    """The text, or its start or end with a remark of how much there was."""
+    """The text, or its start or end with a remark of how much there was; an end begins with a whole line if it has one."""
     if len(text) <= limit:
         return text
     if keep == "end":
-        return f"... ({len(text)} characters, the last {limit} follow) {text[-limit:]}"
+        end = whole_lines(text, limit)
+        begin = "\n" if text[-len(end) - 1] == "\n" else " "
+        return f"... ({len(text)} characters, the last {len(end)} follow){begin}{end}"
     return f"{text[:limit]}... ({len(text)} characters in all)"
+
+
+def whole_lines(text: str, limit: int) -> str:
+    """The last lines that fit into so many characters, of the last line the end if it alone does not fit."""
+    if len(text) <= limit:
+        return text
+    cut = len(text) - limit
+    line = text.find("\n", cut - 1, len(text) - 1) + 1
+    return text[line or cut :]
 
 
 def _plain(value: object, depth: int) -> JsonValue:

@@ -22,8 +22,8 @@ def count(number: int, noun: str, plural: str | None = None) -> str:
 
 
 def span(releases: Sequence[str]) -> str:
-    """One or two releases; of more the first, the last and how many there are."""
-    return ", ".join(releases) if len(releases) <= 2 else f"{releases[0]} to {releases[-1]} ({len(releases)})"
+    """Up to three releases, which may lie far apart; of more the first, the last and how many there are."""
+    return ", ".join(releases) if len(releases) <= 3 else f"{releases[0]} to {releases[-1]} ({len(releases)})"
 
 
 def verb(number: int, one: str, many: str) -> str:

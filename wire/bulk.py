@@ -6,9 +6,9 @@ hashes and errors are the same.
 
 from __future__ import annotations
 
-import functools
 import hashlib
 import pickle
+import struct
 from collections.abc import Callable, Sequence
 from typing import Final, TypeVar
 
@@ -18,21 +18,19 @@ from blake3 import blake3
 
 from wire.hashes import ChainInput, tuple_hash
 from wire.keys import ChunkHash
-from wire.token_bytes import CBOR, PICKLE, four_bytes, shortest, tokens32
+from wire.token_bytes import cbor, four_bytes, tokens32
 
 Made = TypeVar("Made", bound=ChunkHash)
-Quick = Callable[[Sequence[int], int, Made], list[Made] | None]
-"""The hashes of a part of the tokens that is whole chunks, of the part, the chunk size and the hash before; None: not known."""
+Quick = Callable[[Sequence[int], range, Made], list[Made] | None]
+"""The hashes of whole chunks, of the tokens, where the chunks begin in them, and the hash before; None: not known."""
 
-_PART: Final = 32768
+_PART: Final = 8192
 """Tokens that are looked at at once, about: what is made of them stays near the processor."""
+_NINE_BYTES: Final = b"\x1b"
+"""What CBOR writes before an integer of more than 32 bits."""
+_LEAST: Final = b"\0\0\0\1\0\0\0\0"
 _SAMPLE: Final[ChainInput] = (-(2**63), (0, 2**32 - 1, 2**61), ())
 _INTERPRETER_HASHES_ALIKE: Final = hash(_SAMPLE) == tuple_hash(_SAMPLE)
-_PICKLED_AT_LEAST: Final = 4
-_PICKLED_AT_MOST: Final = 8192
-"""Tokens of a chunk: shorter tuples have marks of their own, longer ones are more than one frame."""
-_FRAME: Final = 0x95
-_FRAME_START: Final = b"\x80\x05\x95"
 
 
 def in_bulk(
@@ -49,10 +47,10 @@ def in_bulk(
     found: list[Made] = []
     previous = start
     for begin in range(0, full, step):
-        part = tokens[begin : min(begin + step, full)]
-        made = quick(part, chunk_size, previous) if quick is not None else None
+        starts = range(begin, min(begin + step, full), chunk_size)
+        made = quick(tokens, starts, previous) if quick is not None else None
         if made is None:
-            made = [previous := link(previous, part[at : at + chunk_size]) for at in range(0, len(part), chunk_size)]
+            made = [previous := link(previous, tokens[at : at + chunk_size]) for at in starts]
         found += made
         previous = made[-1]
     if full < end:
@@ -72,33 +70,33 @@ def builtin(third: tuple[object, ...], hash_of_none: int | None) -> Quick[ChunkH
             return None
         third = (hash_of_none,)
 
-    def quick(part: Sequence[int], chunk_size: int, previous: ChunkHash) -> list[ChunkHash] | None:
-        numbers = tuple(part)
-        if not _whole_numbers(numbers):
-            return None
-        starts = range(0, len(numbers), chunk_size)
-        if not third:
-            return [previous := hash((previous, numbers[begin : begin + chunk_size])) for begin in starts]
-        (last,) = third
-        return [previous := hash((previous, numbers[begin : begin + chunk_size], last)) for begin in starts]
+    def quick(tokens: Sequence[int], starts: range, previous: ChunkHash) -> list[ChunkHash] | None:
+        size = starts.step
+        found: list[ChunkHash] = []
+        for begin in starts:
+            piece = tuple(tokens[begin : begin + size])
+            # A sum with anything but integers in it is none, or fails.
+            try:
+                if type(sum(piece)) is not int:
+                    return None
+            except (TypeError, ArithmeticError):
+                return None
+            previous = hash((previous, piece, *third))
+            found.append(previous)
+        return found
 
     return quick
 
 
-def _whole_numbers(numbers: tuple[int, ...]) -> bool:
-    """Whether all are integers: a sum with anything else in it is none, or fails."""
-    try:
-        return type(sum(numbers)) is int
-    except (TypeError, ArithmeticError):
-        return False
+def digests(
+    algorithm: str, third: tuple[object, ...], carry: Callable[[bytes], ChunkHash], cut: slice | None
+) -> Quick[ChunkHash]:
+    """Hashes of tuples by a digest of vLLM.
 
-
-def digests(algorithm: str, third: tuple[object, ...], carry: Callable[[bytes], ChunkHash]) -> Quick[ChunkHash] | None:
-    """Hashes of tuples by a digest of vLLM; ``carry`` says what becomes of a digest. None where the quick way is not known."""
+    ``carry`` says what becomes of a digest; where that is an integer of eight of its bytes, big-endian, ``cut`` says of which.
+    """
     digest = xxhash.xxh3_128_digest if algorithm.startswith("xxhash") else _sha256
-    if "cbor" in algorithm:
-        return _of_cbor(digest, third, carry)
-    return _of_pickles(digest, third, carry) if _pickles_alike() else None
+    return _of_cbor(digest, third, carry, cut) if "cbor" in algorithm else _of_pickles(digest, third, carry)
 
 
 def _sha256(data: bytes) -> bytes:
@@ -106,82 +104,60 @@ def _sha256(data: bytes) -> bytes:
 
 
 def _of_cbor(
-    digest: Callable[[bytes], bytes], third: tuple[object, ...], carry: Callable[[bytes], ChunkHash]
+    digest: Callable[[bytes], bytes], third: tuple[object, ...], carry: Callable[[bytes], ChunkHash], cut: slice | None
 ) -> Quick[ChunkHash]:
     lead = bytes([0x82 + len(third)])
     tail = b"".join(map(cbor2.dumps, third))
 
-    def quick(part: Sequence[int], chunk_size: int, previous: ChunkHash) -> list[ChunkHash] | None:
-        numbers = tokens32(part)
+    def quick(tokens: Sequence[int], starts: range, previous: ChunkHash) -> list[ChunkHash] | None:
+        size = starts.step
+        numbers = tokens32(tokens[starts.start : starts.start + size * len(starts)])
         if numbers is None:
             return None
-        body, ends = shortest(numbers, chunk_size, CBOR)
-        head = cbor2.dumps([0] * chunk_size)[:-chunk_size]
+        body, ends = cbor(numbers, size)
+        head = cbor2.dumps([0] * size)[:-size]
+        before = cbor2.dumps(previous, canonical=True)
+        join = b"".join
         found: list[ChunkHash] = []
         begin = 0
+        if cut is None:
+            for end in ends:
+                previous = carry(digest(join((lead, before, head, body[begin:end], tail))))
+                before = cbor2.dumps(previous, canonical=True)
+                found.append(previous)
+                begin = end
+            return found
         for end in ends:
-            previous = carry(digest(b"".join((lead, _cbor(previous), head, body[begin:end], tail))))
-            found.append(previous)
+            kept = digest(join((lead, before, head, body[begin:end], tail)))[cut]
+            before = _NINE_BYTES + kept if kept >= _LEAST else cbor2.dumps(int.from_bytes(kept, "big"))
+            found.append(kept)
             begin = end
-        return found
+        return list(struct.unpack(f">{len(found)}Q", join(found)))  # type: ignore[arg-type]
 
     return quick
-
-
-def _cbor(value: ChunkHash) -> bytes:
-    if isinstance(value, int) and 1 << 32 <= value < 1 << 64:
-        return b"\x1b" + value.to_bytes(8, "big")
-    return cbor2.dumps(value, canonical=True)
 
 
 def _of_pickles(
     digest: Callable[[bytes], bytes], third: tuple[object, ...], carry: Callable[[bytes], ChunkHash]
 ) -> Quick[ChunkHash]:
-    tail = b"t\x94" + b"".join(map(_pickle, third)) + (b"\x87" if third else b"\x86") + b"\x94."
-
-    def quick(part: Sequence[int], chunk_size: int, previous: ChunkHash) -> list[ChunkHash] | None:
-        numbers = tokens32(part) if _PICKLED_AT_LEAST <= chunk_size <= _PICKLED_AT_MOST else None
-        if numbers is None:
-            return None
-        body, ends = shortest(numbers, chunk_size, PICKLE)
+    def quick(tokens: Sequence[int], starts: range, previous: ChunkHash) -> list[ChunkHash]:
+        size = starts.step
         found: list[ChunkHash] = []
-        begin = 0
-        for end in ends:
-            before = _pickle(previous)
-            size = (len(before) + 1 + end - begin + len(tail)).to_bytes(8, "little")
-            previous = carry(digest(b"".join((_FRAME_START, size, before, b"(", body[begin:end], tail))))
+        for begin in starts:
+            value = (previous, tuple(tokens[begin : begin + size]), *third)
+            previous = carry(digest(pickle.dumps(value, pickle.HIGHEST_PROTOCOL)))
             found.append(previous)
-            begin = end
         return found
 
     return quick
 
 
-def _pickle(value: object) -> bytes:
-    """The opcodes of a value, without what stands around them."""
-    data = pickle.dumps(value, protocol=5)
-    return data[11:-1] if data[2] == _FRAME else data[2:-1]
-
-
-@functools.cache
-def _pickles_alike() -> bool:
-    """Whether this Python writes pickles as those that this module was made for."""
-    tokens = (0, 255, 256, 65535, 65536, 2**31 - 1)
-    samples: tuple[tuple[ChunkHash, tuple[object, ...]], ...] = ((-1, ()), (2**64 - 1, (None,)), (bytes(32), ((),)))
-    return all(
-        _of_pickles(bytes, third, bytes)(tokens, len(tokens), start)
-        == [pickle.dumps((start, tokens, *third), protocol=pickle.HIGHEST_PROTOCOL)]
-        for start, third in samples
-    )
-
-
-def hex_words(part: Sequence[int], chunk_size: int, previous: ChunkHash) -> list[ChunkHash] | None:
+def hex_words(tokens: Sequence[int], starts: range, previous: ChunkHash) -> list[ChunkHash] | None:
     """The chain until 0.3.2: sha256 of the hexadecimal digits before and the tokens, little-endian."""
-    numbers = tokens32(part)
-    if numbers is None or not isinstance(previous, str):
+    body = _words(tokens, starts, "<")
+    if body is None or not isinstance(previous, str):
         return None
-    body = four_bytes(numbers, "<")
-    step = 4 * chunk_size
+    step = 4 * starts.step
     found: list[ChunkHash] = []
     for begin in range(0, len(body), step):
         previous = hashlib.sha256(previous.encode("ascii") + body[begin : begin + step]).hexdigest()
@@ -189,11 +165,15 @@ def hex_words(part: Sequence[int], chunk_size: int, previous: ChunkHash) -> list
     return found
 
 
-def blake3_words(part: Sequence[int], chunk_size: int, previous: bytes) -> list[bytes] | None:
+def blake3_words(tokens: Sequence[int], starts: range, previous: bytes) -> list[bytes] | None:
     """The chain of the multiprocess server: blake3 of the digest before and the tokens, big-endian."""
-    numbers = tokens32(part)
-    if numbers is None:
+    body = _words(tokens, starts, ">")
+    if body is None:
         return None
-    body = four_bytes(numbers, ">")
-    step = 4 * chunk_size
+    step = 4 * starts.step
     return [previous := blake3(previous + body[begin : begin + step]).digest() for begin in range(0, len(body), step)]
+
+
+def _words(tokens: Sequence[int], starts: range, order: str) -> bytes | None:
+    numbers = tokens32(tokens[starts.start : starts.start + starts.step * len(starts)])
+    return None if numbers is None else four_bytes(numbers, order)

@@ -202,7 +202,10 @@ def _in_bulk(
         quick = bulk.builtin(third, hash_of_none)
     else:
         carry = (fold if chain.folds else bytes) if as_bytes else functools.partial(digest_as_int, algorithm)
-        quick = bulk.digests(algorithm, third, carry)
+        cut = (
+            (slice(8) if chain.folds else None) if as_bytes else slice(-8, None) if algorithm.startswith("sha256_cbor") else None
+        )
+        quick = bulk.digests(algorithm, third, carry, cut)
     return bulk.in_bulk(tokens, end, chunk_size, start, quick, link)
 
 

@@ -84,12 +84,13 @@ class LmTraffic:
         return min(self._exchanges, self._closed) >= _REMEMBERED and self._bytes >= _KEPT_BYTES
 
     def fill(self) -> None:
-        """Operations as they come; then requests and connections in bursts, as far as the journal has room for them."""
-        if self._bytes < _KEPT_BYTES:
+        """Operations as they come, of the same mix as later: what the journal remembers of each takes a different room.
+
+        Where it has room for more connections, some that end at once.
+        """
+        if self._exchanges < _REMEMBERED or self._bytes < _KEPT_BYTES:
             for _ in range(_BURST):
                 self.step()
-        if self._exchanges < _REMEMBERED:
-            self._burst()
         if self._closed < _REMEMBERED:
             self._visits()
 
@@ -184,19 +185,6 @@ class LmTraffic:
     def _leave(self) -> None:
         self.counts["reconnects"] += 1
         self._end(self._any(), abruptly=self._random.random() < 0.5)
-
-    def _burst(self) -> None:
-        """Requests that no fault concerns, all under way before a reply is read."""
-        try:
-            with LmPeer(self._address) as peer:
-                peer.send(request("HEALTH", _ABSENT) * _BURST)
-                self._exchanges += _BURST
-                wrong = sum(peer.reply().code != "SUCCESS" for _ in range(_BURST))
-        except PeerEndedError as ended:
-            self.lost.append(f"a burst of HEALTH: {ended}")
-        else:
-            if wrong:
-                self.lost.append(f"a burst of HEALTH: {wrong} of {_BURST} were answered with no")
 
     def _visits(self) -> None:
         """Connections that end at once, half of them with a reset."""

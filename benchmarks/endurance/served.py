@@ -7,6 +7,7 @@ import os
 import re
 import signal
 import subprocess
+import sys
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -14,7 +15,6 @@ from pathlib import Path
 from typing import Final
 
 from fixturegen import leash
-from harness.interpreter import program
 
 ARENAS: Final = {"MALLOC_ARENA_MAX": "2"}
 """The allocator of glibc gives each new thread an arena, up to eight for each processor, which memory grows by in steps."""
@@ -80,8 +80,8 @@ def served(*words: str, faults: Sequence[str] = ()) -> Iterator[Served]:
     """
     options = [*words, *(word for fault in faults for word in ("--fault", fault))]
     process, held = leash.start(
-        program("harness.cli.main", ["serve", *options]),
-        {**os.environ, **ARENAS},
+        [sys.executable, "-m", "harness.cli.main", "serve", *options],
+        {**os.environ, **ARENAS, "PYTHONPATH": os.pathsep.join(sys.path)},
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
     )

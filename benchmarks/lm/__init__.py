@@ -24,8 +24,11 @@ SIZES: Final = {"4 KiB": 4 << 10, "256 KiB": 256 << 10, "8 MiB": 8 << 20, "64 Mi
 CONNECTIONS: Final = (1, 8, 64)
 KEYS: Final = 1000
 """Different keys that EXIST asks for in turn."""
-MANY_KEYS: Final = 10_000
-"""More than the mock remembers the parsed headers of."""
+WORKING_SET: Final = 64 << 20
+"""Bytes of the values that PUT and GET go through in turn, under as many keys: 2 at least, 1,000 at most. One value alone would
+stay in a cache of the processor."""
+MANY_KEYS: Final = 20_000
+"""More than the mock remembers."""
 _STORED: Final = Job("put", 0, 0, size=8 << 20, keys=16, count=64)
 """What is stored before the peak of memory is looked at: 512 MiB are put under 16 keys, so that 128 MiB stay."""
 
@@ -33,7 +36,8 @@ _PUT: Final = (Target("mock", at_least=2, over="real"), Target("mock", at_least=
 _GET: Final = (Target("mock", at_least=0.95, over="floor"),)
 _EXIST: Final = (Target("mock", at_least=1.5, over="real"), Target("mock", at_least=0.8, over="floor"))
 _NOTE: Final = (
-    f"PUT and GET: GB/s of payload on one connection; PUTs follow each other without a pause, a GET waits for the one before. "
+    f"PUT and GET: GB/s of payload on one connection, {WORKING_SET >> 20} MiB of values under as many keys in turn (2 at least, "
+    f"{KEYS:,} at most); PUTs follow each other without a pause, a GET waits for the one before. "
     f"EXIST: answers a second, one request under way on each connection, {KEYS:,} keys in turn unless said otherwise. "
     "The floor is a bare threaded socket server in Python that reuses one buffer for each key."
 )
@@ -61,7 +65,8 @@ def comparisons(servers: Mapping[str, RunningServer], load: Load[Job]) -> list[C
     found = []
     for do, targets in (("put", _PUT), ("get", _GET)):
         for size, count in SIZES.items():
-            contenders = _contenders(servers, three, load, Job(do, 0, 0, size=count))
+            keys = max(2, min(KEYS, WORKING_SET // count))
+            contenders = _contenders(servers, three, load, Job(do, 0, 0, size=count, keys=keys))
             found.append(Comparison(f"{do.upper()} {size}", "GB/s", "more", contenders, _of(targets, three), _NOTE))
     for keys, connections in [(KEYS, connections) for connections in CONNECTIONS] + [(MANY_KEYS, 1)]:
         name = f"EXIST on {connections} connection{'s' * (connections > 1)}" + f", {keys:,} keys" * (keys != KEYS)

@@ -22,6 +22,7 @@ from wire.release import Release
 
 _ROOM: Final = 65 << 20
 """Bytes of the largest reply."""
+_SMALL: Final = 1 << 16
 _BATCH: Final = 16
 """Requests between two looks at the clock, where they are small."""
 
@@ -85,21 +86,35 @@ class Worker:
         return encode_request(self._profile, Request(command, key, about) if command == "PUT" else Request(command, key))
 
     def _put(self, job: Job, links: Sequence[socket.socket]) -> Done:
-        frames = [self._request("PUT", number, job.size) + _value(job.size) for number in range(job.keys)]
         link = links[0]
-        turns = itertools.cycle(frames)
+        turns = itertools.cycle([self._request("PUT", number, job.size) for number in range(job.keys)])
+        value = _value(job.size)
+        once = self._putting(link, value)
         asks = self._request("EXIST", 0)
 
         def end() -> None:
             link.sendall(asks)
             self._read(link, self._profile.header.reply_size)
 
-        return self._timed(job, lambda: link.sendall(next(turns)), end)
+        return self._timed(job, lambda: once(next(turns)), end)
+
+    @staticmethod
+    def _putting(link: socket.socket, value: bytes) -> Callable[[bytes], object]:
+        """Sends a header with the value behind it, which is copied where it is small."""
+        if len(value) <= _SMALL:
+            return lambda header: link.sendall(header + value)
+
+        def in_two(header: bytes) -> None:
+            link.send(header, socket.MSG_MORE)
+            link.sendall(value)
+
+        return in_two
 
     def _get(self, job: Job, links: Sequence[socket.socket]) -> Done:
         link = links[0]
+        put = self._putting(link, _value(job.size))
         for number in range(job.keys):
-            link.sendall(self._request("PUT", number, job.size) + _value(job.size))
+            put(self._request("PUT", number, job.size))
         turns = itertools.cycle([self._request("GET", number) for number in range(job.keys)])
         size = self._profile.header.reply_size + job.size
 
@@ -131,7 +146,7 @@ class Worker:
         return Done(done.requests * len(links), 0, done.seconds)
 
     def _timed(self, job: Job, once: Callable[[], object], end: Callable[[], object] = lambda: None) -> Done:
-        batch = 1 if job.size > 1 << 16 or job.connections > 1 else _BATCH
+        batch = 1 if job.size > _SMALL or job.connections > 1 else _BATCH
         requests = 0
         began = time.perf_counter()
         until = began + job.seconds

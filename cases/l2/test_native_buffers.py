@@ -40,7 +40,10 @@ def test_source_of_a_store_afterwards(judge: Judge, plugin: Plugin, l2_keys: L2K
                 f"round {number}, object {place + 1}: what was written to the memory after the completion was stored",
                 conformant_answer="the bytes that were there when the store was submitted",
             )
-        judge.holds(all(loaded.found), f"round {number}: objects were stored, and a load does not find them")
+        judge.holds(
+            all(loaded.found),
+            f"round {number}: objects were stored, and a load does not find them: {loaded.error or 'no reason given'}",
+        )
 
 
 @native("PLUG-NAT-020", "PLUG-NAT-022")
@@ -60,10 +63,11 @@ def test_target_of_a_load_afterwards(judge: Judge, plugin: Plugin, l2_keys: L2Ke
     stored(judge, plugin, batch)
     for number in range(1, ROUNDS + 1):
         targets = plugin.blank([SIZE] * len(keys))
-        completed(judge, plugin, plugin.submit_load(keys, targets), "a load")
+        completion = completed(judge, plugin, plugin.submit_load(keys, targets), "a load")
+        reason = "" if completion.ok else f": {completion.error or 'no reason given'}"
         judge.holds(
             plugin.read(targets) == [data for _, data in batch],
-            f"round {number}: a load completed, and its memory does not hold the objects",
+            f"round {number}: a load completed, and its memory does not hold the objects{reason}",
             cite="PLUG-NAT-021",
         )
         judge.holds(plugin.fenced(targets), f"round {number}: a load wrote beside its memory", cite="PLUG-NAT-022")
@@ -85,8 +89,11 @@ def test_memory_of_another_size(judge: Judge, plugin: Plugin, l2_keys: L2Keys) -
             not loaded.found[0], f"an object of {SIZE} bytes counts as loaded into {size} bytes of memory", cite="PLUG-NAT-023"
         )
     loaded = plugin.load([key], SIZE)
+    reason = "" if loaded.found[0] else f": {loaded.error or 'no reason given'}"
     judge.holds(
-        loaded.data[0] == data, "after loads of other sizes the object itself is not loaded any more", cite="PLUG-NAT-023"
+        loaded.data[0] == data,
+        f"after loads of other sizes the object itself is not loaded any more{reason}",
+        cite="PLUG-NAT-023",
     )
 
 

@@ -121,12 +121,11 @@ def _json(data: bytes) -> Any:
 
 def _recorded() -> Iterator[tuple[str, dict[str, Any], dict[str, Any]]]:
     """Operation, request and answer, out of the recorded conversations of the contract."""
-    folder = resources.files("harness") / "schemas" / "client-v1"
-    for file in sorted(_files(folder), key=lambda one: one.name):
+    folder = resources.files("harness") / "schemas" / "client-v1" / "examples"
+    for file in sorted(folder.iterdir(), key=lambda one: one.name):
         asked: dict[Any, dict[str, Any]] = {}
         for line in file.read_text("utf-8").splitlines():
-            direction, _, text = line.partition(" ")
-            value = _json((text or direction).encode())
+            value = json.loads(line).get("line")
             if not isinstance(value, dict):
                 continue
             if "op" in value:
@@ -134,14 +133,6 @@ def _recorded() -> Iterator[tuple[str, dict[str, Any], dict[str, Any]]]:
             elif value.get("id") in asked:
                 request = asked.pop(value["id"])
                 yield request["op"], request, value
-
-
-def _files(folder: Any) -> Iterator[Any]:
-    for one in folder.iterdir():
-        if one.is_dir():
-            yield from _files(one)
-        elif one.name.endswith((".jsonl", ".txt")):
-            yield one
 
 
 def _answer_seeds() -> list[bytes]:
@@ -177,18 +168,34 @@ _HELLO: Final = (
 
 TARGETS: Final = (
     Target("clients.answer", answer, (ContractViolation,), _answer_seeds),
-    Target("clients.answers", answers, (ContractViolation,), lambda: [b'\0{"id":3,"miss":true}', b'\0{"id":9,"ok":{"exists":true}}']),
+    Target(
+        "clients.answers", answers, (ContractViolation,), lambda: [b'\0{"id":3,"miss":true}', b'\0{"id":9,"ok":{"exists":true}}']
+    ),
     Target("clients.python-answer", python_answer, (ContractViolation,), _ok_seeds),
     Target("clients.arguments", arguments, (ContractViolation, TypeError, KeyError, ValueError), _request_seeds),
     Target("clients.hosted", hosted, (), _host_seeds),
-    Target("clients.scratch-file", scratch_file, (ContractViolation,), lambda: [b"\5there", b"\5../there", b"\1/dev/zero", b"\5."], 300),
+    Target(
+        "clients.scratch-file",
+        scratch_file,
+        (ContractViolation,),
+        lambda: [b"\5there", b"\5../there", b"\1/dev/zero", b"\5."],
+        300,
+    ),
     Target("clients.shortened", shortened, (), lambda: [b'{"a":"b"}', b"\xff\xfe\n", b'"\\ud800"']),
     Target(
-        "clients.stdio", stdio, (ClientFailure,),
+        "clients.stdio",
+        stdio,
+        (ClientFailure,),
         lambda: [_HELLO + b'{"id":2,"ok":{"connections":[]}}\n', _HELLO, b'{"id":1,"unsupported":{"reason":"no"}}\n', b"hello\n"],
     ),
     Target(
-        "clients.plugin-answer", plugin_answer, (_NoAnswerError,),
-        lambda: [b'{"ok":{"task":1},"blobs":[0,5]}', b'{"failed":"a.py","text":"b","blobs":[]}', b'{"ok":{"task_id":3,"raised":null},"blobs":[]}'],
+        "clients.plugin-answer",
+        plugin_answer,
+        (_NoAnswerError,),
+        lambda: [
+            b'{"ok":{"task":1},"blobs":[0,5]}',
+            b'{"failed":"a.py","text":"b","blobs":[]}',
+            b'{"ok":{"task_id":3,"raised":null},"blobs":[]}',
+        ],
     ),
-)  # fmt: skip
+)

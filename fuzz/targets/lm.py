@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import struct
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 
@@ -18,8 +18,16 @@ from wire.hashes import DIGESTS, token_hashes
 from wire.keys import CacheKey, format_key, parse_key, parse_key_as_server
 from wire.layouts import pack, unpack
 from wire.lm.enums import ITEM_SIZES
-from wire.lm.frames import decode_reply, decode_request, describe_reply, describe_request, encode_reply, encode_request
-from wire.lm.frames import header_numbers, replace_field
+from wire.lm.frames import (
+    decode_reply,
+    decode_request,
+    describe_reply,
+    describe_request,
+    encode_reply,
+    encode_request,
+    header_numbers,
+    replace_field,
+)
 from wire.lm.metadata import decode_metadata, encode_metadata
 from wire.lm.profile import lm_profile
 from wire.lm.shapes import pad_shape, payload_size, strip_shape
@@ -125,9 +133,14 @@ def chunks(data: bytes) -> None:
     algorithm = args.get("algorithm") if isinstance(args.get("algorithm"), str) else "builtin"
     start = bytes.fromhex("00" * 32) if args.get("none_hash") == "bytes" else 0
     found = chunk_hashes(
-        release, tokens, chunk_size=max(1, min(size or 1, 1 << 20)), algorithm=str(algorithm), none_hash=start, skip=max(0, skip or 0),
+        release,
+        tokens,
+        chunk_size=max(1, min(size or 1, 1 << 20)),
+        algorithm=str(algorithm),
+        none_hash=start,
+        skip=max(0, skip or 0),
         hash_of_none=7,
-    )  # fmt: skip
+    )
     chunk_keys(release, CacheKey(str(args.get("model", "m")), 1, 0, 0, "bfloat16", str(args.get("fmt"))), found)
 
 
@@ -155,7 +168,7 @@ def settings(data: bytes) -> None:
         none_hash(function, "int" if given.number() else "bytes", text, text or None)
 
 
-def _args(data: bytes) -> dict[str, object]:
+def _args(data: bytes) -> dict[str, Any]:
     try:
         found = json.loads(data)
     except (ValueError, RecursionError):
@@ -175,14 +188,26 @@ def _chunk_seeds() -> list[bytes]:
 TARGETS: Final = (
     Target("lm.request", request, (DecodeError,), of_lm("decode_request", hex_of("bytes")), 400),
     Target("lm.reply", reply, (DecodeError,), of_lm("decode_reply", hex_of("bytes")), 200),
-    Target("lm.described", described, (WireError,), of_lm("decode_request", lambda one: b"\1\2\0\0\0\0" + hex_of("bytes")(one)), 400),
+    Target(
+        "lm.described", described, (WireError,), of_lm("decode_request", lambda one: b"\1\2\0\0\0\0" + hex_of("bytes")(one)), 400
+    ),
     Target("lm.metadata", metadata, (DecodeError,), of_lm("decode_metadata", lambda one: b"\1" + hex_of("bytes")(one)), 1000),
     Target("lm.key", key, (DecodeError,), of_lm("parse_key", lambda one: str(one.args["text"])), 6000),
     Target("lm.server-key", server_key, (DecodeError,), of_lm("parse_key_as_server", lambda one: str(one.args["text"])), 6000),
     Target("lm.server-request", server_request, (DecodeError,), of_lm("decode_request", hex_of("bytes")), 400),
-    Target("lm.shape", shape, (WireError,), lambda: [bytes((0, 1, 2, 3)) + bytes(16), bytes((32, 4, 1, 4)) + b"\1\0\0\0" * 4], 64),
-    Target("lm.layout", layout, (WireError,), lambda: [bytes((0, 6, 2, 2, 3, 2, 2, 3, 3, 2, 3, 4)), bytes((2, 5, 2, 3, 2, 2, 3, 2, 4))], 64),
+    Target(
+        "lm.shape", shape, (WireError,), lambda: [bytes((0, 1, 2, 3)) + bytes(16), bytes((32, 4, 1, 4)) + b"\1\0\0\0" * 4], 64
+    ),
+    Target(
+        "lm.layout",
+        layout,
+        (WireError,),
+        lambda: [bytes((0, 6, 2, 2, 3, 2, 2, 3, 3, 2, 3, 4)), bytes((2, 5, 2, 3, 2, 2, 3, 2, 4))],
+        64,
+    ),
     Target("lm.chunks", chunks, (EncodeError,), _chunk_seeds),
     Target("lm.token-hashes", tokens_hashed, (), lambda: [b"\x0f" + bytes(range(256))]),
-    Target("lm.settings", settings, (EncodeError,), lambda: [b"\0\0000.11.0", b"\1\0003.12", b"\2\000random", b"\3\1" + b"12"], 6000),
+    Target(
+        "lm.settings", settings, (EncodeError,), lambda: [b"\0\0000.11.0", b"\1\0003.12", b"\2\000random", b"\3\1" + b"12"], 6000
+    ),
 )

@@ -105,7 +105,9 @@ def registration(data: bytes) -> None:
     members = _json(given.rest())
     if isinstance(members, dict) and isinstance(members.get("fields"), dict):
         size = members.get("size")
-        encode_registration(release, str(members.get("wrapper")), from_json(members["fields"]), size=size if isinstance(size, str) else None)
+        encode_registration(
+            release, str(members.get("wrapper")), from_json(members["fields"]), size=size if isinstance(size, str) else None
+        )
 
 
 def mock_request(data: bytes) -> None:
@@ -130,7 +132,12 @@ def _frames(vector: Vector) -> bytes:
 
 def _pickles() -> Sequence[bytes]:
     plain = Chunk("float16", (2, 3), bytes(12))
-    return [write_chunks([plain]), write_chunks([plain, Chunk("uint8", (4,), b"abcd")]), b"\x80\x04]q\x00.", b"cos\nsystem\n(S'x'\ntR."]
+    return [
+        write_chunks([plain]),
+        write_chunks([plain, Chunk("uint8", (4,), b"abcd")]),
+        b"\x80\x04]q\x00.",
+        b"cos\nsystem\n(S'x'\ntR.",
+    ]
 
 
 def _payloads() -> Sequence[bytes]:
@@ -156,19 +163,39 @@ def _keys() -> Sequence[bytes]:
 
 
 TARGETS: Final = (
-    Target("mp.value", value, (ValueRefused,), lambda: [frame for said in mp_messages() for *_, frames in said for frame in frames][:20]),
-    Target("mp.json-value", json_value, (ValueRefused,), texts('{"hex":"00ff"}', '{"ext":1,"data":{"hex":"00"}}', '{"range":[0,32]}')),
+    Target(
+        "mp.value",
+        value,
+        (ValueRefused,),
+        lambda: [frame for said in mp_messages() for *_, frames in said for frame in frames][:20],
+    ),
+    Target(
+        "mp.json-value", json_value, (ValueRefused,), texts('{"hex":"00ff"}', '{"ext":1,"data":{"hex":"00"}}', '{"range":[0,32]}')
+    ),
     Target("mp.request", request, (WireError,), of_mp("mp_decode_request", _frames)),
     Target("mp.reply", reply, (WireError,), of_mp("mp_decode_reply", lambda one: b"\0" + _frames(one))),
     Target("mp.typed-value", typed_value, (ValueRefused,), _payloads),
-    Target("mp.type", type_text, (ValueError,), texts("int", "str | None", "list[tuple[int, str]]", "dict[str, list[bytes]]", "{"), 6000),
+    Target(
+        "mp.type",
+        type_text,
+        (ValueError,),
+        texts("int", "str | None", "list[tuple[int, str]]", "dict[str, list[bytes]]", "{"),
+        6000,
+    ),
     Target("mp.pickle", inert, (PickleRefused,), _pickles),
     Target("mp.chunks", chunks, (PickleRefused,), _pickles),
     Target("mp.cpu-tensor", cpu_tensor, (TensorRefused,), _tensors),
     Target("mp.object-keys", object_keys, (ValueRefused, KeyRefused), _keys),
     Target(
-        "mp.registration", registration, (WrapperRefused, ValueRefused),
+        "mp.registration",
+        registration,
+        (WrapperRefused, ValueRefused),
         of_mp("mp_encode_registration", lambda one: json.dumps(dict(one.args))),
     ),
-    Target("mp.mock-request", mock_request, (Dropped, MessageThreadDies), of_mp("mp_decode_request", lambda one: b"\1\0\1" + _frames(one))),
-)  # fmt: skip
+    Target(
+        "mp.mock-request",
+        mock_request,
+        (Dropped, MessageThreadDies),
+        of_mp("mp_decode_request", lambda one: b"\1\0\1" + _frames(one)),
+    ),
+)

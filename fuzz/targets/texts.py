@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+from collections.abc import Callable
 from pathlib import Path
 from typing import Final
 
@@ -15,10 +17,9 @@ from harness.client import ClientUnavailable
 from harness.clients.container import parse_container
 from harness.clients.spec import parse_command
 from harness.expectations.error_text import matches_error, says_something
-from harness.keys import report_keys
 from harness.l2.spec import parse_plugin
-from harness.mismatch.comparison import compare
-from harness.mismatch.expected import read_expected
+from harness.mismatch.expected import read_expected, spelled_values
+from harness.mismatch.identity import identity_causes, part_rows
 from harness.mismatch.request import Request
 from harness.patterns import literal_start, matches
 from harness.remote.spec import parse_connector
@@ -41,7 +42,7 @@ from wire.release import Release, ReleaseRange
 
 _LONG: Final = 6000
 _REQUEST: Final = Request(
-    Deployment(Release.parse("0.5.6"), "0.11.0", "sha256_cbor", "0", True, "3.12"),  # noqa: FBT003
+    Deployment(Release.parse("0.5.6"), "0.11.0", "sha256_cbor", "0", True, "3.12"),
     tuple(range(40)),
     CacheKey("meta-llama/Llama-3.1-8B", 1, 0, 0, "bfloat16", "vllm"),
     frozenset({"model"}),
@@ -54,7 +55,7 @@ def text_of(data: bytes) -> str:
     return data.replace(b"\0", b"").decode("utf-8", "surrogateescape")
 
 
-def release(data: bytes) -> None:
+def one_release(data: bytes) -> None:
     """One release."""
     found = Release.parse(text_of(data))
     assert Release.parse(str(found)) == found
@@ -121,15 +122,12 @@ def numbers(data: bytes) -> None:
     """Numbers of options."""
     text = text_of(data)
     for read in (whole(0, 1 << 30), seconds):
-        try:
+        with contextlib.suppress(typer.BadParameter):
             read(text)
-        except typer.BadParameter as refusal:
-            assert str(refusal)
-    for reading in (read_decimal, read_integer):
-        try:
-            reading(text)  # type: ignore[operator]  # each takes a text
-        except NoNumber as refusal:
-            assert str(refusal)
+    readings: tuple[Callable[[str], object], ...] = (read_decimal, read_integer)
+    for reading in readings:
+        with contextlib.suppress(NoNumber):
+            reading(text)
 
 
 def addresses(data: bytes) -> None:
@@ -171,64 +169,128 @@ def fail_on(data: bytes) -> None:
 
 
 def expected_key(data: bytes) -> None:
-    """A key that was seen elsewhere, and why the keys of a deployment are none of it."""
+    """A key that was seen elsewhere, and what tells its parts from those of a deployment."""
     given = Bytes(data)
-    read = read_expected(text_of(given.take(1) and given.rest()), given.choice(RELEASES))
-    report_keys(_REQUEST, compare(_REQUEST, [read]))
+    release = given.choice(RELEASES)
+    read = read_expected(text_of(given.rest()), release)
+    part_rows(_REQUEST, release, read)
+    identity_causes(_REQUEST, release, read)
+    if read.hash_text:
+        assert list(spelled_values(read.hash_text))
 
 
 def escaped(data: bytes) -> None:
     """Text of others as it is shown: it can be printed, whatever it was."""
-    text = data.decode("utf-8", "surrogatepass" if data[:1] == b"\xed" else "surrogateescape")
+    text = data.decode("utf-8", "surrogateescape")
     for shown in (escape(text), escape_markdown(text), visible(text), clip(text, 80), *escape_lines(text)):
         assert "\x1b" not in shown or shown == clip(text, 80)
 
 
 TARGETS: Final = (
-    Target("texts.release", release, (UnknownReleaseError,), texts("0.5.6", "0.3.9.post1", "0.5.7.dev1", " 0.4.1 ", "1!0.5.6+x"), _LONG),
-    Target("texts.release-range", release_range, (UnknownReleaseError,), texts("all", "0.3.3 to 0.4.3", "0.4.4 and later", "up to 0.3.2"), _LONG),
     Target(
-        "texts.fault", fault, (FaultSpecError,),
+        "texts.release",
+        one_release,
+        (UnknownReleaseError,),
+        texts("0.5.6", "0.3.9.post1", "0.5.7.dev1", " 0.4.1 ", "1!0.5.6+x"),
+        _LONG,
+    ),
+    Target(
+        "texts.release-range",
+        release_range,
+        (UnknownReleaseError,),
+        texts("all", "0.3.3 to 0.4.3", "0.4.4 and later", "up to 0.3.2"),
+        _LONG,
+    ),
+    Target(
+        "texts.fault",
+        fault,
+        (FaultSpecError,),
         texts(
-            "close-after:bytes=10,reset=true,command=GET,nth=2", "delay:seconds=0.5,probability=0.5,seed=7", "refuse:connection=1",
-            "short-body:bytes=3,key=a,b", "wrong-length:length=+1", "stall:after=half", "reset:nth=2-4", "garbage:bytes=5",
+            "close-after:bytes=10,reset=true,command=GET,nth=2",
+            "delay:seconds=0.5,probability=0.5,seed=7",
+            "refuse:connection=1",
+            "short-body:bytes=3,key=a,b",
+            "wrong-length:length=+1",
+            "stall:after=half",
+            "reset:nth=2-4",
+            "garbage:bytes=5",
         ),
         _LONG,
     ),
     Target(
-        "texts.mp-fault", mp_fault, (FaultSpecError,),
-        texts("no-reply:operation=LOOKUP,nth=1", "delay:seconds=0.2", "wrong-uid:operation=NOOP", "die:nth=3"), _LONG,
-    ),
-    Target("texts.client-command", client_command, (ClientUnavailable,), texts("python3 -c 'x y'", "./nothing", "sh -c \"$(x)\"", "'"), _LONG),
-    Target(
-        "texts.container", container, (ClientUnavailable,),
-        texts("image", "--cpus 2 --network none image cmd 'a b'", "--env A=b --memory=1g --writable image"), _LONG,
+        "texts.mp-fault",
+        mp_fault,
+        (FaultSpecError,),
+        texts("no-reply:operation=LOOKUP,nth=1", "delay:seconds=0.2", "wrong-uid:operation=NOOP", "die:nth=3"),
+        _LONG,
     ),
     Target(
-        "texts.server", server, (UsageError, ClientUnavailable),
-        texts("\0mock", "\1reference", "\0mutant:lm.x", "\0exec:sh --port {port} {release}", "\0127.0.0.1:65432", "\1[::1]:5"), _LONG,
+        "texts.client-command",
+        client_command,
+        (ClientUnavailable,),
+        texts("python3 -c 'x y'", "./nothing", 'sh -c "$(x)"', "'"),
+        _LONG,
     ),
     Target(
-        "texts.plugin", plugin, (UsageError, ClientUnavailable),
-        texts("reference", 'lmcache:fs\n{"base_path":"{folder}"}', "a.b:C\n{}", "x/y.py:C", "mutant:l2.x", "~x/a.py:C"), _LONG,
+        "texts.container",
+        container,
+        (ClientUnavailable,),
+        texts("image", "--cpus 2 --network none image cmd 'a b'", "--env A=b --memory=1g --writable image"),
+        _LONG,
     ),
     Target(
-        "texts.connector", connector, (UsageError, ClientUnavailable),
-        texts("reference", 'lmcache:redis\n{"extra_config":{"a":1}}', 'a.b:C\n{"name":"x"}', "x/y.py:C", "mutant:remote.x"), _LONG,
+        "texts.server",
+        server,
+        (UsageError, ClientUnavailable),
+        texts("\0mock", "\1reference", "\0mutant:lm.x", "\0exec:sh --port {port} {release}", "\0127.0.0.1:65432", "\1[::1]:5"),
+        _LONG,
+    ),
+    Target(
+        "texts.plugin",
+        plugin,
+        (UsageError, ClientUnavailable),
+        texts("reference", 'lmcache:fs\n{"base_path":"{folder}"}', "a.b:C\n{}", "x/y.py:C", "mutant:l2.x", "~x/a.py:C"),
+        _LONG,
+    ),
+    Target(
+        "texts.connector",
+        connector,
+        (UsageError, ClientUnavailable),
+        texts("reference", 'lmcache:redis\n{"extra_config":{"a":1}}', 'a.b:C\n{"name":"x"}', "x/y.py:C", "mutant:remote.x"),
+        _LONG,
     ),
     Target("texts.tokens", tokens, (UsageError,), texts("1 2 3", "1,2,\n3", "[1, 2, 3]", '{"a":1}', "[1.5]", "٣ ３", "-1"), 9000),
     Target("texts.shard", shard, (UsageError,), texts("1/4", "4/4", "0/1", "1/999"), _LONG),
     Target("texts.numbers", numbers, (), texts("15", "0.5", "-1", "1e3", "1_0", "١٢", "0x10"), _LONG),
-    Target("texts.address", addresses, (UsageError,), texts("127.0.0.1:65432", "[::1]:5", "lm://host:1/", "tcp://h:99999", ":5"), _LONG),
+    Target(
+        "texts.address",
+        addresses,
+        (UsageError,),
+        texts("127.0.0.1:65432", "[::1]:5", "lm://host:1/", "tcp://h:99999", ":5"),
+        _LONG,
+    ),
     Target("texts.patterns", patterns, (), texts("lm.get.*\nlm.get.x[0.5.6-mock]", "[!a]*?\nab", "a * b\na x b"), 2000),
     Target(
-        "texts.wanted", wanted, (UsageError,),
-        texts("\0junit=a/b.xml", "\0html", "\1src/a.py:12", "\1/abs", "\2https://example.org/spec", "\3keys,payloads", "\4sarif"), _LONG,
+        "texts.wanted",
+        wanted,
+        (UsageError,),
+        texts("\0junit=a/b.xml", "\0html", "\1src/a.py:12", "\1/abs", "\2https://example.org/spec", "\3keys,payloads", "\4sarif"),
+        _LONG,
     ),
     Target("texts.fail-on", fail_on, (ValueError,), texts("any", "never", "broken,new"), _LONG),
     Target(
-        "texts.expected-key", expected_key, (UsageError, EncodeError),
-        texts("\0m@1@0@7f@half", "\0vllm@m@1@0@-7f", "\x20m@1@0@7f@bfloat16@3@a%b", "\0" + "f" * 64, "\0a-SEP-b@1@0@7f@half.pt", "\x200x7f"), 2000,
+        "texts.expected-key",
+        expected_key,
+        (UsageError, EncodeError),
+        texts(
+            "\0m@1@0@7f@half",
+            "\0vllm@m@1@0@-7f",
+            "\x20m@1@0@7f@bfloat16@3@a%b",
+            "\0" + "f" * 64,
+            "\0a-SEP-b@1@0@7f@half.pt",
+            "\x200x7f",
+        ),
+        2000,
     ),
     Target("texts.escaped", escaped, (), texts("a\x1b[31mb", "\u202eabc", "<b>|`*_[x](y)", "a\r\nb\x85\u2028c")),
-)  # fmt: skip
+)

@@ -109,13 +109,13 @@ def group_of(guarded: Guard) -> type[TyperGroup]:
     class Group(TyperGroup):
         def __init__(self, **settings: Any) -> None:
             super().__init__(**{**settings, "commands": {}})
-            self.commands = Commands(guarded)  # type: ignore[assignment]  # some versions of typer want a dict and need a mapping
+            self.commands = Commands(guarded)
 
         def list_commands(self, ctx: Any) -> list[str]:  # noqa: ARG002  # a group of typer is asked so
             return list(self.commands)
 
         def format_commands(self, ctx: Any, formatter: Any) -> None:
-            texts = {name: TyperCommand(name, help=entry.help()) for name, entry in ENTRIES.items()}
+            texts: dict[str, Any] = {name: TyperCommand(name, help=entry.help()) for name, entry in ENTRIES.items()}
             TyperGroup(commands=texts).format_commands(ctx, formatter)
 
     return Group

@@ -9,8 +9,8 @@ from typing import Annotated
 import typer
 
 from fixturegen.errors import CorpusError
+from fixturegen.manifest import Protocol
 from harness.generations import PROTOCOLS, Captured, captured
-from harness.protocols import Protocol
 from harness.usage import UsageError
 from reports.words import count
 

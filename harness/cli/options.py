@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from harness.cli import completion
 from harness.cli.numbers import seconds, whole
 from harness.plugin import EXAMPLES
 from reports.formats.table import FORMATS
@@ -20,7 +21,12 @@ Client = Annotated[
     ),
 ]
 Releases = Annotated[
-    str, typer.Option("--lmcache", help="Releases of lmcache, separated by commas, or all that are in the corpus.")
+    str,
+    typer.Option(
+        "--lmcache",
+        help="Releases of lmcache, separated by commas, or all that are in the corpus.",
+        autocompletion=completion.releases,
+    ),
 ]
 Protocol = Annotated[
     str,
@@ -28,6 +34,7 @@ Protocol = Annotated[
         "--protocol",
         help="The wires that cases are about: lm, mp (the multiprocess server), both, or declared for those of which the client "
         "declares an operation.",
+        autocompletion=completion.protocols,
     ),
 ]
 Targets = Annotated[str, typer.Option("--target", help="Any of fixtures,mock,live.")]
@@ -55,7 +62,9 @@ Force = Annotated[bool, typer.Option("--force", help="Let --write-expectations o
 Failures = Annotated[
     int, typer.Option("--failures", metavar="NUMBER", parser=whole(0), help="How many failures to explain on the terminal.")
 ]
-Runtime = Annotated[str, typer.Option("--runtime", help="Where the real lmcache runs: venv or docker.")]
+Runtime = Annotated[
+    str, typer.Option("--runtime", help="Where the real lmcache runs: venv or docker.", autocompletion=completion.runtimes)
+]
 Expectations = Annotated[
     Path | None,
     typer.Option(

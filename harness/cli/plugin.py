@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from harness.cli import options
+from harness.cli import completion, options
 from harness.cli.run import DEFAULT_FOLDER
 from harness.plugin import CLIENT_START, DEADLINE, SEED
 from harness.runner import RunOptions, run_matrix
@@ -34,7 +34,12 @@ def command(
     backend: options.Backend = None,
     lmcache: options.Releases = RELEASES,
     target: Annotated[
-        str, typer.Option("--target", help="Any of alone (in a process of its own), live (inside real multiprocess servers).")
+        str,
+        typer.Option(
+            "--target",
+            help="Any of alone (in a process of its own), live (inside real multiprocess servers).",
+            autocompletion=completion.plugin_targets,
+        ),
     ] = "alone",
     only: options.Only = None,
     expectations: options.Expectations = None,

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from harness.cli import options
+from harness.cli import completion, options
 from harness.cli.numbers import seconds
 from harness.plugin import CLIENT_START, DEADLINE, SEED
 from harness.protocols import DECLARED
@@ -22,7 +22,12 @@ def command(
     client: options.Client = "reference",
     lmcache: options.Releases = "all",
     target: Annotated[
-        str | None, typer.Option("--target", help="Any of fixtures,mock,live (default: fixtures,mock; with --live: live).")
+        str | None,
+        typer.Option(
+            "--target",
+            help="Any of fixtures,mock,live (default: fixtures,mock; with --live: live).",
+            autocompletion=completion.client_targets,
+        ),
     ] = None,
     only: options.Only = None,
     protocol: options.Protocol = DECLARED,

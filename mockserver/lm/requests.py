@@ -18,6 +18,7 @@ from wire.lm.shapes import strip_shape
 from wire.release import Release
 
 _REMEMBERED_NUMBERS = 1024
+_REMEMBERED_KEYS = 8192
 _COMMAND_NAMES = {number: name for name, number in COMMANDS.items()}
 
 
@@ -42,14 +43,14 @@ def read_request(profile: LmProfile, header: bytes) -> ServerRequest:
             or no key of this release.
     """
     command, about = read_numbers(profile, header[:-KEY_FIELD_SIZE])
-    return ServerRequest(command, *_read_key(profile.release, header), about)
+    return ServerRequest(command, *_read_key(profile.release, header[-KEY_FIELD_SIZE:]), about)
 
 
 class RequestReader:
-    """:func:`read_request` for a server: it remembers what the integers of a header mean."""
+    """:func:`read_request` for a server: it remembers what integers and keys mean, and keys that are alike are one object."""
 
     def __init__(self, profile: LmProfile) -> None:
-        self._release = profile.release
+        self._key = functools.lru_cache(_REMEMBERED_KEYS)(functools.partial(_read_key, profile.release))
         self._numbers = functools.lru_cache(_REMEMBERED_NUMBERS)(functools.partial(read_numbers, profile))
 
     def read(self, header: bytes) -> ServerRequest:
@@ -59,7 +60,7 @@ class RequestReader:
             DecodeError: as :func:`read_request`.
         """
         command, about = self._numbers(header[:-KEY_FIELD_SIZE])
-        return ServerRequest(command, *_read_key(self._release, header), about)
+        return ServerRequest(command, *self._key(header[-KEY_FIELD_SIZE:]), about)
 
 
 def read_numbers(profile: LmProfile, data: bytes) -> tuple[str, Description]:
@@ -83,9 +84,9 @@ def read_numbers(profile: LmProfile, data: bytes) -> tuple[str, Description]:
     return _command_name(numbers["command"]), about
 
 
-def _read_key(release: Release, header: bytes) -> tuple[CacheKey, str]:
+def _read_key(release: Release, field: bytes) -> tuple[CacheKey, str]:
     try:
-        text = header[-KEY_FIELD_SIZE:].decode()
+        text = field.decode()
     except UnicodeDecodeError as error:
         raise DecodeError(f"the key field is not UTF-8: {error}") from None
     text = text.strip()

@@ -13,6 +13,8 @@ from reports.compat.wording import derived_lines, evidence_lines, problem_words,
 from reports.escape import escape
 from reports.layout import fit, labelled, paragraph, wrap
 
+_FEW = 3
+"""Servers whose releases are written from left to right."""
 DERIVED = "'"
 """Stands before the letter of a cell that was not played itself."""
 
@@ -41,15 +43,24 @@ def _matrix(result: CompatResult, clients: Sequence[Group], servers: Sequence[Gr
     longest, widest = max(map(len, result.clients)), max(len(group.label) for group in clients)
     margin = longest + 1 + widest
     labels = {release: group.label for group in servers for release in group.releases}
-    lines = [Text(" " * margin + " servers", style="dim"), *_upright(result.servers, margin)]
-    lines += _upright([labels[release] for release in result.servers], margin, "bold")
+    across = 1 + max(map(len, result.servers))
+    flat = len(result.servers) <= _FEW
+    heads = [(list(result.servers), ""), ([labels[release] for release in result.servers], "bold")]
+    lines = [Text(" " * margin + " servers", style="dim")]
+    for names, style in heads:
+        lines += [_across(names, margin, across, style)] if flat else _upright(names, margin, style)
     for group in clients:
         for release in group.releases:
             line = Text.assemble(f"{release:>{longest}} ", (f"{group.label:<{widest}}", "bold"))
             for server in result.servers:
-                line.append_text(_letter(result.cell(release, server)))
+                line.append(" " * (across - 2 if flat else 0)).append_text(_letter(result.cell(release, server)))
             lines.append(line)
     return lines
+
+
+def _across(names: Sequence[str], margin: int, across: int, style: str) -> Text:
+    """Column heads of a few servers, each written as one reads."""
+    return Text(" " * margin + "".join(f"{name:>{across}}" for name in names), style=style)
 
 
 def _upright(names: Sequence[str], margin: int, style: str = "") -> list[Text]:

@@ -59,13 +59,14 @@ def compare(old: Run, new: Run, releases: Releases | None = None) -> Comparison:
         if key not in after.cases:
             why = after.without(case)
             changes.append(Change(Kind.NOT_RUN if why else Kind.GONE, case, None, why or "NEW has no such case"))
+    changes, other = _without_other_vectors(changes, releases)
     changes.sort(key=_gravity)  # which leaves equals in the order of the runs
     return Comparison(
         old=old,
         new=new,
         changes=tuple(changes),
         same={state: same[state] for state in State if same[state]},
-        notes=tuple(notes(old, new, releases)),
+        notes=(*notes(old, new, releases), *other),
         faults=tuple(faults(old, new, changes, sum(same.values()))),
         releases=releases,
     )
@@ -78,6 +79,29 @@ def _side(name: str, run: Run, release: str | None) -> _Side:
         chosen = (case for case in run.results.cases if case.release == release)
         cases = {(case.name, case.target, case.variant or ""): case for case in chosen}
     return _Side(release, cases, Selected(name, run.results))
+
+
+def _without_other_vectors(changes: list[Change], releases: Releases | None) -> tuple[list[Change], list[str]]:
+    """Between two releases: no word of each execution that passes and that only one of them has, but a note of how many.
+
+    Their captures have other vectors, which says something about lmcache and nothing about what is judged.
+    """
+    if releases is None:
+        return changes, []
+    kept: list[Change] = []
+    left: Counter[Kind] = Counter()
+    for one in changes:
+        if one.kind in {Kind.GONE, Kind.NEW} and state_of(one.case) is State.PASSING:
+            left[one.kind] += 1
+        else:
+            kept.append(one)
+    if not left:
+        return kept, []
+    note = (
+        f"Executions that pass and that only one of the releases has are left out: {left[Kind.GONE]} of {releases.old}, "
+        f"{left[Kind.NEW]} of {releases.new}."
+    )
+    return kept, [note]
 
 
 def _change(before: _Side, after: _Side, old: CaseRecord | None, new: CaseRecord) -> Change | None:

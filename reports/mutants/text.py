@@ -28,12 +28,12 @@ def text_lines(matrix: KillMatrix, *, width: int = 100) -> list[Text]:
     width = fit(width)
     parts: list[list[Text]] = [_head(matrix, width)]
     for release in matrix.releases:
-        rows = [row for row in matrix.mutants if release in row.releases]
+        rows = [row for row in matrix.mutants if release in row.releases and (_seeks(matrix) or _killed(matrix, row, release))]
         if rows:
             parts.append(
                 [Text(f"lmcache {release}", style="bold"), *(line for row in rows for line in _row(matrix, row, release, width))]
             )
-    parts += [_survivors(matrix.survivors, width), _unmet(matrix, width), _missed(matrix, width)]
+    parts += [_others(matrix, width), _survivors(matrix.survivors, width), _unmet(matrix, width), _missed(matrix, width)]
     parts += [_idle(matrix.idle, width), _excused(matrix, width), totals(matrix, width)]
     lines: list[Text] = []
     for part in filter(None, parts):
@@ -93,6 +93,24 @@ def _row(matrix: KillMatrix, row: MutantRow, release: str, width: int) -> list[T
     cases = len({matrix.column(kill.execution).case for kill in kills})
     said = f"killed by {count(len(kills), 'execution')} in {count(cases, 'case')}, first: {_said(kills[0])}"
     return [*paragraph(head, width, 2), *paragraph(said, width, _COLUMN)]
+
+
+def _seeks(matrix: KillMatrix) -> bool:
+    """Whether a mutant that lives on is a fault: where cases were left out, those may be the ones that find it."""
+    return matrix.all_cases or not matrix.all_mutants
+
+
+def _killed(matrix: KillMatrix, row: MutantRow, release: str) -> bool:
+    return (row.name, release) in matrix.kills
+
+
+def _others(matrix: KillMatrix, width: int) -> list[Text]:
+    others = sum(not any(_killed(matrix, row, release) for release in row.releases) for row in matrix.mutants)
+    if _seeks(matrix) or not others:
+        return []
+    found, them = ("was", "it") if others == 1 else ("were", "them")
+    said = f"{count(others, 'other mutant')} {found} not found by these cases; other cases may find {them}"
+    return paragraph(said, width, 0)
 
 
 def _said(meeting: Meeting) -> str:

@@ -9,7 +9,7 @@ from typing import Final
 
 from reports.diagnosis import Diagnosis, FieldDifference, ValueDifference
 from reports.explain import label_of
-from reports.plain import JsonValue, clip
+from reports.plain import JsonValue, clip, whole_lines
 from reports.record import CaseRecord
 from reports.run.bytes import Dump, dumps
 from reports.run.links import view_link
@@ -163,8 +163,10 @@ def _answers(case: CaseRecord, diagnosis: Diagnosis) -> Iterator[tuple[str, str,
 
 
 def _middle_left_out(text: str) -> str:
-    """The begin and the end, where a panic and a traceback say what they are about."""
+    """The begin and the end, where a panic and a traceback say what they are about, in whole lines where they have an end."""
     if len(text) <= STDERR:
         return text
     third = STDERR // 3
-    return f"{text[:third]}\n... {len(text) - 3 * third} characters left out ...\n{text[-2 * third :]}"
+    begin = text[: text.rfind("\n", 0, third) + 1 or third].removesuffix("\n")
+    end = whole_lines(text, 2 * third)
+    return f"{begin}\n... {len(text) - len(begin) - len(end)} characters left out ...\n{end}"

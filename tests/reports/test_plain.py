@@ -49,3 +49,10 @@ def test_excess_becomes_a_remark() -> None:
 def test_clip_can_keep_the_end() -> None:
     assert clip("a" * 10 + "end", 3, keep="end").endswith("follow) end")
     assert clip("short", 5, keep="end") == "short"
+
+
+def test_an_end_begins_with_a_whole_line() -> None:
+    said = "line one\nline two\nline three\n"
+    assert clip(said, 15, keep="end") == "... (29 characters, the last 11 follow)\nline three\n"
+    assert clip(said, 11, keep="end") == "... (29 characters, the last 11 follow)\nline three\n"
+    assert clip(said, 5, keep="end") == "... (29 characters, the last 5 follow) hree\n"

@@ -2,8 +2,10 @@
 
 import random
 import struct
+from itertools import pairwise
 from unittest import mock
 
+import cbor2
 import numpy as np
 import pytest
 from hypothesis import example, given, settings
@@ -14,7 +16,7 @@ from wire.chunks import CHUNK_CHAINS, TEXT_ALGORITHM, chunk_hashes
 from wire.errors import EncodeError
 from wire.hashes import DIGESTS, token_hashes
 from wire.release import Release
-from wire.token_bytes import CBOR, PICKLE, shortest, tokens32
+from wire.token_bytes import cbor, tokens32
 
 GENERATIONS = ("0.3.1", "0.3.3", "0.3.4", "0.3.11", "0.4.1", "0.4.6")
 EDGES = (0, 1, 23, 24, 255, 256, 65535, 65536, 2**31 - 1)
@@ -140,29 +142,14 @@ def test_a_long_prompt_has_the_hashes_of_its_links(algorithm):
         assert chunk_hashes(release, tokens, chunk_size=256, algorithm=algorithm, returns="bytes", save_unfull_chunk=True) == made
 
 
-@pytest.mark.parametrize("size", [1, 3, 4, 5, 8191, 8192, 8193, 30000])
-@pytest.mark.parametrize("algorithm", ["sha256", "xxhash"])
-def test_pickles_of_any_length_are_the_same(algorithm, size):
-    tokens = [70000 + number for number in range(3 * size)]
-    in_bulk, by_links = both_ways(chunked(Release.parse("0.4.1"), algorithm, "bytes", tokens, size))
-    assert in_bulk == by_links
-
-
 def test_the_quick_ways_are_taken():
-    part = [*EDGES, *range(7)]
+    tokens, starts = [*EDGES, *range(7)], range(0, 16, 8)
     for third in ((), (None,), ((),)):
-        assert bulk.builtin(third, 5)(part, 8, 0) is not None
+        assert bulk.builtin(third, 5)(tokens, starts, 0) is not None
         for algorithm in DIGESTS:
-            assert bulk.digests(algorithm, third, bytes)(part, 8, 0) is not None
-    assert bulk.hex_words(part, 8, "") is not None
-    assert bulk.blake3_words(part, 8, bytes(32)) is not None
-
-
-def test_where_python_pickles_otherwise_pickles_are_made_by_it():
-    with mock.patch.object(bulk, "_pickles_alike", return_value=False):
-        assert bulk.digests("sha256", ((),), bytes) is None
-        in_bulk, by_links = both_ways(chunked(Release.parse("0.4.1"), "sha256", "bytes", list(range(300)), 16))
-    assert in_bulk == by_links
+            assert bulk.digests(algorithm, third, bytes, None)(tokens, starts, 0) is not None
+    assert bulk.hex_words(tokens, starts, "") is not None
+    assert bulk.blake3_words(tokens, starts, bytes(32)) is not None
 
 
 @pytest.mark.parametrize("tokens", [[], [-1], [2**31], [True], [1.0], [None], ["7"], [1, np.int64(2)], [2**40, 1]], ids=repr)
@@ -176,12 +163,7 @@ def test_an_array_holds_the_tokens(tokens):
     assert tokens32(tuple(tokens)).tolist() == tokens
 
 
-@given(tokens=st.lists(plain, min_size=1, max_size=60), layout=st.sampled_from([CBOR, PICKLE]))
-def test_each_token_takes_the_bytes_that_it_needs(tokens, layout):
-    body, ends = shortest(tokens32(tokens), 1, layout)
-    sizes = [end - begin for begin, end in zip([0, *ends], ends, strict=False)]
-    least = 1 if layout is CBOR else 2
-    bounds = [bound for bound in (24, 256) if layout is CBOR or bound == 256]
-    expected = [least + sum(token >= bound for bound in bounds) + 2 * (token >= 65536) for token in tokens]
-    assert sizes == expected
-    assert len(body) >= ends[-1]
+@given(tokens=st.lists(plain, min_size=1, max_size=60))
+def test_tokens_are_written_in_cbor_one_after_the_other(tokens):
+    body, ends = cbor(tokens32(tokens), 1)
+    assert [body[begin:end] for begin, end in pairwise([0, *ends])] == [cbor2.dumps(token) for token in tokens]

@@ -131,6 +131,9 @@ def _text(name: object) -> str:
     return name if isinstance(name, str) else str(name)
 
 
+_INT: Final = Scalar("int")
+
+
 def typed(release: Release, type_: Type, value: Value, place: str = "value") -> Value:
     """The value as lmcache's decoder gives it: defaults filled in, unknown members dropped.
 
@@ -143,6 +146,8 @@ def typed(release: Release, type_: Type, value: Value, place: str = "value") -> 
         case Array(element):
             if not isinstance(value, list):
                 raise _refused(place, type_, value)
+            if element == _INT and all(type(member) is int for member in value):
+                return list(value)  # the tokens of a prompt
             return [typed(release, element, member, f"{place}[{index}]") for index, member in enumerate(value)]
         case Tuple(elements):
             if not isinstance(value, list) or len(value) != len(elements):

@@ -26,6 +26,16 @@ def test_a_tail_keeps_the_end_and_says_what_it_dropped():
     tail = Tail(limit=4)
     tail.add(b"abcdef")
     assert tail.text() == "[2 bytes before this were dropped]\ncdef"
+
+
+def test_what_is_kept_begins_with_a_whole_line():
+    tail = Tail(limit=8)
+    tail.add(b"first\nsecond\n")
+    assert tail.text() == "[6 bytes before this were dropped]\nsecond\n"
+    tail.add(b"3\n")
+    assert tail.text() == "[13 bytes before this were dropped]\n3\n"
+    tail.add("\N{EURO SIGN}".encode() * 4)
+    assert tail.text() == f"[{15 + 4} bytes before this were dropped]\n" + "\\x82\\xac\N{EURO SIGN}\N{EURO SIGN}"
     tail.clear()
     tail.add(b"\xff")
     assert tail.text() == "\\xff"

@@ -53,6 +53,13 @@ def test_a_plugin_that_dies_is_a_crash_with_its_last_words(plugin_run):
     assert "last words" in run.case.diagnosis.client_stderr
 
 
+@pytest.mark.parametrize("case", ["memory-of-the-server", "source-of-a-store-afterwards", "target-of-a-load-afterwards"])
+def test_a_load_that_fails_is_told_with_what_the_plugin_said(plugin_run, case):
+    run = plugin_run("LoadsNothing", f"l2.native-buffers.{case}", lmcache="0.5.6")
+    assert {found.verdict for found in run.results.cases} == {"fail"}
+    assert all("the disk has no more inodes" in found.diagnosis.summary for found in run.results.cases)
+
+
 @pytest.mark.parametrize(
     ("release", "text"),
     [

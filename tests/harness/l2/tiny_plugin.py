@@ -57,6 +57,15 @@ class Tiny:
         self.fd = None
 
 
+class LoadsNothing(Tiny):
+    """Every load fails, and says why."""
+
+    def submit_batch_get(self, keys, buffers):
+        number = self.complete(False, None)
+        self.done[-1] = (number, False, "the disk has no more inodes", None)
+        return number
+
+
 class Talks(Tiny):
     def submit_batch_exists(self, keys):
         print("a line on standard output", flush=True)

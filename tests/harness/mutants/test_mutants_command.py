@@ -35,6 +35,15 @@ def test_a_case_that_finds_nothing_is_idle(command, monkeypatch):
     assert "no execution finds anything" in ended.out
 
 
+def test_mutants_that_some_cases_alone_do_not_find_are_counted_and_not_said_to_survive(command, monkeypatch):
+    kept = [tables.load_mutants()[name] for name in ("key-hash-decimal", "chain-without-fold")]
+    monkeypatch.setattr("harness.killmatrix.run.load_all_mutants", lambda: kept)
+    ended = command("mutants", "--lmcache", "0.5.6", "--jobs", "1", "--only", "keys.format.format")
+    assert "killed by" in ended.out
+    assert "SURVIVES" not in ended.out
+    assert "1 other mutant was not found by these cases; other cases may find it" in ended.out
+
+
 def test_a_mutant_of_the_server_stands_where_a_live_server_would(command):
     ended = command(*ONE, "server-big-endian", "--only", "servers.agreement.mock-equals-live")
     assert ended.code == 0, ended.out + ended.err

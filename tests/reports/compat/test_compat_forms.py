@@ -69,6 +69,13 @@ def test_the_text_has_the_releases_of_servers_from_top_to_bottom(result):
     assert [row.split() for row in rows[start : start + 4]] == [list("1123"), list("...."), list("0100"), list("1123")]
 
 
+def test_the_text_has_the_releases_of_few_servers_from_left_to_right(make):
+    rows = text(make({("1.0", server): Cell("1.0", server) for server in ("0.3.9.post1", "0.5.6")})).splitlines()
+    start = next(index for index, row in enumerate(rows) if row.strip() == "servers") + 1
+    assert rows[start].split() == ["0.3.9.post1", "0.5.6"]
+    assert rows[start].index("0.5.6") + len("0.5.6") == len(rows[start]) == len(rows[start + 1]) == len(rows[start + 2])
+
+
 @pytest.mark.parametrize("width", WIDTHS)
 def test_a_matrix_of_33_releases_fits_into_80_columns(make, width):
     names = [f"0.3.{number}.post1" for number in range(10, 43)]

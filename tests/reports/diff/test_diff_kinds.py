@@ -119,6 +119,14 @@ def test_two_releases_are_paired_by_case_target_and_variant(run, make_case, fail
     assert kinds(old, new, Releases("0.5.5", "0.5.6")) == {"lm.get.a[0.5.6-mock-v]": "broken"}
 
 
+def test_between_two_releases_what_passes_and_only_one_of_them_has_is_counted_and_not_listed(run, make_case, fail):
+    old = run(make_case(release="0.5.5"), make_case("lm.get.only-before", release="0.5.5"), releases=("0.5.5",))
+    new = run(make_case(), make_case("lm.get.only-now"), fail("lm.get.fails-now"), releases=("0.5.6",))
+    found = compare(old, new, Releases("0.5.5", "0.5.6"))
+    assert [(change.case.case, str(change.kind)) for change in found.changes] == [("fails-now", "new-failures")]
+    assert found.notes[-1] == ("Executions that pass and that only one of the releases has are left out: 1 of 0.5.5, 1 of 0.5.6.")
+
+
 def test_two_releases_of_one_run_can_be_compared(run, make_case, fail, kinds):
     both = run(make_case(release="0.5.5"), fail())
     assert kinds(both, both, Releases("0.5.5", "0.5.6")) == {ID: "broken"}
