@@ -10,12 +10,14 @@ from dataclasses import dataclass
 from typing import Final
 
 from fixturegen.errors import EnvironmentUnavailable
+from fixturegen.server_process import healthy
 from harness import meeting
 from harness.failure import TargetUnavailable
 from harness.interpreter import program
 from harness.supervise import LineTooLong, PipeClosed, ProcessEnded, SupervisedProcess, Tail
-from harness.targets import LiveServers
+from harness.targets import require_reachable
 from harness.usage import UsageError, address_of
+from wire.errors import WireError
 from wire.numerals import shown
 from wire.release import Release
 
@@ -49,12 +51,18 @@ def served(release: Release, live: str | None) -> Iterator[Place]:
     address = address_of(live)
     if address is None:
         raise UsageError(f"--live {shown(live)!r} is no address; write HOST:PORT, such as 127.0.0.1:65432")
-    servers = LiveServers(address=address)
+    host, port = address
+    require_reachable(host)
     try:
-        found = servers.get(release)
-        yield Place(found.host, found.port, f"the running server at {found.host}:{found.port}", live=True)
-    finally:
-        servers.close()
+        alive = healthy(release, host, port)
+    except (OSError, WireError) as error:
+        raise TargetUnavailable(
+            f"the server at {host}:{port} does not answer HEALTH as lmcache {release} does ({error}); check the address, and "
+            "name the release that it runs with --lmcache"
+        ) from None
+    if not alive:
+        raise TargetUnavailable(f"the server at {host}:{port} answers HEALTH with failure")
+    yield Place(host, port, f"the running server at {host}:{port}", live=True)
 
 
 @contextlib.contextmanager

@@ -136,8 +136,9 @@ def _release(session: ClientSession, wanted: str | None) -> Release:
     if not set(_OPERATIONS) & set(about.operations):
         raise UsageError(f"{about.name} declares none of {', '.join(_OPERATIONS)}; there is nothing to measure")
     if wanted is None:
-        spoken = [known for known in KNOWN_RELEASES if known in about.releases or "*" in about.releases]
-        if not spoken:
+        # A release that is named beside "*" is the client's own.
+        spoken = [known for known in KNOWN_RELEASES if known in about.releases] or [*KNOWN_RELEASES]
+        if not {"*", *KNOWN_RELEASES} & set(about.releases):
             raise UsageError(f"{about.name} declares no release that is known here; name one with --lmcache")
         return Release.parse(spoken[-1])
     release = Release.parse(wanted)

@@ -166,6 +166,12 @@ def test_the_most_memory_of_each_measure_is_its_own(bench):
     assert found["chunk-keys-sha256_cbor"]["peak_bytes"] < found["exist"]["peak_bytes"] - (30 << 20)
 
 
+@pytest.mark.usefixtures("inside")
+def test_a_release_that_is_named_beside_all_others_is_the_one_of_the_client(bench):
+    _, _, document = bench("python:measured_clients:OfOneRelease", "--only", "exist")
+    assert document["conditions"]["release"] == "0.4.5"
+
+
 def test_a_running_server_keeps_what_was_stored_under_keys_of_the_bench(bench):
     with mock_server(Release.parse("0.4.5")) as server:
         where = ("--live", f"{server.host}:{server.port}", "--lmcache", "0.4.5")
@@ -197,7 +203,7 @@ def test_a_bench_may_not_fall_behind_an_earlier_one(bench, tmp_path):
 BAD = {
     ("--protocol", "mp"): "bench measures the lm:// wire alone",
     ("--live", "nowhere"): "--live 'nowhere' is no address",
-    ("--live", "127.0.0.1:1", "--lmcache", "0.5.6"): "127.0.0.1:1",
+    ("--live", "127.0.0.1:1", "--lmcache", "0.5.6"): "127.0.0.1:1 does not answer HEALTH as lmcache 0.5.6 does",
     ("--baseline", "x.json"): "--baseline needs --fail-below",
     ("--baseline", "x.json", "--fail-below", "0.5"): "x.json: cannot be read",
     ("--fail-below", "much"): "is no ratio",

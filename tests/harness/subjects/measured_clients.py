@@ -116,3 +116,10 @@ class NeedsMemory(ReferenceClient):
         found = super().exist(**members)
         del held
         return found
+
+
+class OfOneRelease(ReferenceClient):
+    """Speaks as one release does, and may be asked for any."""
+
+    def hello(self, **members):
+        return {**super().hello(**members), "releases": ["0.4.5", "*"]}
