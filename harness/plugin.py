@@ -243,16 +243,14 @@ def _releases(metafunc: pytest.Metafunc, matrix: Matrix) -> Sequence[Release]:
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Drop cases without a cell under this selection, and those that ``--only`` leaves out."""
-    if not any(item.get_closest_marker("conformance") for item in items):
+    cases = [item for item in items if item.get_closest_marker("conformance") is not None]
+    if not cases:
         return
     matrix = matrix_of(config)
-    kept: list[pytest.Item] = []
-    dropped: list[pytest.Item] = []
-    for item in items:
-        selected = item.get_closest_marker("conformance") is None or matrix.selects(item)
-        (kept if selected else dropped).append(item)
-    cases = [item for item in items if item.get_closest_marker("conformance") is not None]
-    items[:] = sorted(kept, key=_place)
+    marked = set(cases)
+    dropped = [item for item in cases if not matrix.selects(item)]
+    left_out = set(dropped)
+    items[:] = sorted((item for item in items if item not in left_out), key=lambda item: _place(item, is_case=item in marked))
     if dropped:
         config.hook.pytest_deselected(items=dropped)
     if matrix.unmatched and not hasattr(config, "workerinput"):
@@ -263,7 +261,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
             f"--only {patterns} matches no case of this selection; {where_listed(matrix.side)}{matrix.left_out_note}"
         )
     if not hasattr(config, "workerinput"):
-        faults = matrix.faults_of_the_list(cases, kept, whole=_whole(config, cases))
+        faults = matrix.faults_of_the_list(cases, items, whole=_whole(config, cases))
         if faults:
             raise pytest.UsageError("\n".join(faults))
     if matrix.shard is not None:
@@ -455,8 +453,8 @@ def _begin(config: pytest.Config) -> None:
         raise pytest.UsageError(str(error)) from None
 
 
-def _place(item: pytest.Item) -> tuple[int, str]:
-    if item.get_closest_marker("conformance") is None:
+def _place(item: pytest.Item, *, is_case: bool) -> tuple[int, str]:
+    if not is_case:
         return 0, ""
     from harness.executions import rank
 
