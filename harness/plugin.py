@@ -250,7 +250,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     marked = set(cases)
     dropped = [item for item in cases if not matrix.selects(item)]
     left_out = set(dropped)
-    items[:] = sorted((item for item in items if item not in left_out), key=lambda item: _place(item, is_case=item in marked))
+    kept = [item for item in items if item not in left_out]
+    items[:] = sorted(kept, key=lambda item: _place(item, is_case=item in marked))
     if dropped:
         config.hook.pytest_deselected(items=dropped)
     if matrix.unmatched and not hasattr(config, "workerinput"):
@@ -261,7 +262,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
             f"--only {patterns} matches no case of this selection; {where_listed(matrix.side)}{matrix.left_out_note}"
         )
     if not hasattr(config, "workerinput"):
-        faults = matrix.faults_of_the_list(cases, items, whole=_whole(config, cases))
+        faults = matrix.faults_of_the_list(cases, kept, whole=_whole(config, cases))
         if faults:
             raise pytest.UsageError("\n".join(faults))
     if matrix.shard is not None:
