@@ -243,16 +243,15 @@ def _releases(metafunc: pytest.Metafunc, matrix: Matrix) -> Sequence[Release]:
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Drop cases without a cell under this selection, and those that ``--only`` leaves out."""
-    if not any(item.get_closest_marker("conformance") for item in items):
+    cases = [item for item in items if item.get_closest_marker("conformance") is not None]
+    if not cases:
         return
     matrix = matrix_of(config)
-    kept: list[pytest.Item] = []
-    dropped: list[pytest.Item] = []
-    for item in items:
-        selected = item.get_closest_marker("conformance") is None or matrix.selects(item)
-        (kept if selected else dropped).append(item)
-    cases = [item for item in items if item.get_closest_marker("conformance") is not None]
-    items[:] = sorted(kept, key=_place)
+    marked = set(cases)
+    dropped = [item for item in cases if not matrix.selects(item)]
+    left_out = set(dropped)
+    kept = [item for item in items if item not in left_out]
+    items[:] = sorted(kept, key=lambda item: _place(item, is_case=item in marked))
     if dropped:
         config.hook.pytest_deselected(items=dropped)
     if matrix.unmatched and not hasattr(config, "workerinput"):
@@ -455,8 +454,8 @@ def _begin(config: pytest.Config) -> None:
         raise pytest.UsageError(str(error)) from None
 
 
-def _place(item: pytest.Item) -> tuple[int, str]:
-    if item.get_closest_marker("conformance") is None:
+def _place(item: pytest.Item, *, is_case: bool) -> tuple[int, str]:
+    if not is_case:
         return 0, ""
     from harness.executions import rank
 
