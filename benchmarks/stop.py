@@ -175,7 +175,12 @@ def _judge_results(folder: Path, status: int | None) -> list[str]:
 
 
 def _segments() -> set[str]:
-    return {path.name for path in _SHARED.glob(f"{PREFIX}*")}
+    """Shared memory of mocks, by its name, whose process is gone: what lives is at work for somebody else."""
+    return {path.name for path in _SHARED.glob(f"{PREFIX}*") if not _lives(path.name.removeprefix(PREFIX).partition("-")[0])}
+
+
+def _lives(pid: str) -> bool:
+    return (Path("/proc") / pid).exists()
 
 
 def _marked(token: str) -> Iterator[int]:

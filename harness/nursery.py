@@ -120,6 +120,10 @@ class Nursery:
         """What it wrote to standard error; where that is long, how it begins and ends."""
         return read_words(self._words.fileno())
 
+    def kill(self) -> None:
+        """End it now, and with it every worker that is not there yet."""
+        self._leash.kill()
+
     def close(self) -> None:
         """End it; all workers have ended before."""
         self._leash.kill()
@@ -188,6 +192,13 @@ class Child:
         elif self._status is None:
             with contextlib.suppress(OSError):
                 os.kill(self._pid, signal.SIGINT)
+
+    def kill(self) -> None:
+        """End it and what runs in its session now; where it is not there yet, the nursery, so that it never will be."""
+        if self._pid is None:
+            self._nursery.kill()
+        else:
+            self.leash.kill()
 
     def poll(self) -> int | None:
         """Its exit status if it has ended, negative for a signal."""

@@ -226,7 +226,7 @@ class _Worker:
         self._doing.close()
 
     def _kill_session(self) -> None:
-        self._process.leash.kill()
+        self._process.kill()
 
     def _send(self, share: Share | None) -> None:
         # A worker that is gone shows in the other pipe.
