@@ -11,6 +11,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Final, Literal, Protocol
 
+from harness.limits import ClientLimits
+
 PROTOCOL_VERSION: Final = 1
 ErrorClass = Literal["refused", "protocol", "connection", "timeout", "internal"]
 ERROR_CLASSES: Final[tuple[ErrorClass, ...]] = ("refused", "protocol", "connection", "timeout", "internal")
@@ -254,3 +256,5 @@ class Budget:
     call: float = 15.0
     stop: float = 3.0
     memory: int | None = None
+    limits: ClientLimits | None = None
+    """What the kernel limits besides, for a client that is a process."""

@@ -62,6 +62,7 @@ from harness.usage import (
     parse_runtime,
     parse_seed,
     parse_targets,
+    read_client_limits,
 )
 from harness.verdicts import verdict_of
 from harness.version import TOOL_VERSION
@@ -148,6 +149,7 @@ class Matrix:
             examples, deadline = parse_effort(option(config, "examples"), option(config, "deadline"))
             seed = parse_seed(option(config, "seed"))
             start, memory = parse_limits(option(config, "client-start"), option(config, "client-memory"))
+            limits = read_client_limits(option(config, "client-limits"))
             asked = option(config, "shard")
             shard = parse_shard(asked) if asked is not None else None
             listed = option(config, "expectations")
@@ -157,7 +159,7 @@ class Matrix:
         results = option(config, "results")
         if side == "client":
             meeting.expect(option(config, "client"))
-        budget = Budget(start=start, call=deadline, memory=memory)
+        budget = Budget(start=start, call=deadline, memory=memory, limits=limits)
         command = server.command if server is not None else ()
         return cls(
             patience=Patience(deadline, start),

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import pytest
 
+from harness.limits import FORM as LIMITS
 from wire.numerals import read_decimal, read_integer
 
 if TYPE_CHECKING:
@@ -61,6 +62,7 @@ _DEFAULTS: Final[dict[str, Any]] = {
     "deadline": DEADLINE,
     "client-start": CLIENT_START,
     "client-memory": None,
+    "client-limits": None,
 }
 
 
@@ -113,6 +115,7 @@ def _declare(add: Callable[..., None]) -> None:
         metavar="SECONDS",
     )
     add("client-memory", "bytes that a client may hold, such as 4GiB", metavar="BYTES")
+    add("client-limits", "what else a client that is a process may use", metavar=LIMITS)
 
 
 def _place_of(name: str) -> str:

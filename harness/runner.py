@@ -48,6 +48,7 @@ from harness.usage import (
     parse_runtime,
     parse_seed,
     parse_targets,
+    read_client_limits,
 )
 from harness.wanted import context_of, read_wanted
 from harness.workers import WorkerFault, Workers
@@ -102,6 +103,8 @@ class RunOptions:
     """Seconds that the client may take to start."""
     client_memory: str | None = None
     """Bytes that the client may hold; by default what the machine has for so many of them."""
+    client_limits: str | None = None
+    """What the kernel limits besides."""
     failures: int = 10
     jobs: int = 1
     """Cases at once; more than one means that other processes execute them."""
@@ -244,7 +247,7 @@ def _require_start(server: ServerSpec, release: Release, protocol: Protocol) -> 
 
 def _budget(options: RunOptions) -> Budget:
     start, memory = parse_limits(options.client_start, options.client_memory, clients=options.jobs)
-    return Budget(start=start, call=options.deadline, memory=memory)
+    return Budget(start=start, call=options.deadline, memory=memory, limits=read_client_limits(options.client_limits))
 
 
 def _judge(options: RunOptions, budget: Budget, known: ExpectationsFile | None, protocols: Sequence[Protocol]) -> ExitCode:
@@ -263,6 +266,7 @@ def _judge(options: RunOptions, budget: Budget, known: ExpectationsFile | None, 
         *(("--examples", str(options.examples)) if options.examples is not None else ()),
         *(("--properties",) if options.properties else ()),
         *("--client-start", str(options.client_start), "--client-memory", str(budget.memory)),
+        *(("--client-limits", options.client_limits) if options.client_limits is not None else ()),
         *(("--live", options.live) if options.live is not None else ()),
         *(word for pattern in options.only for word in ("--only", pattern)),
         *(("--shard", options.shard) if options.shard is not None else ()),

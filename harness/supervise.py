@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import IO, Final
 
 from fixturegen import leash
+from harness.limits import ClientLimits
 from harness.memory import Usage
 
 LINE_LIMIT: Final = 16 * 1024 * 1024
@@ -104,6 +105,7 @@ class SupervisedProcess:
 
     All reading and writing happens inside the calls below, in the thread of the caller. ``memory_limit`` is the most bytes that
     the command and its children may hold together; ``files`` answers how many of them are in files that count as well.
+    ``limits`` are those that the kernel keeps.
     """
 
     def __init__(
@@ -116,11 +118,14 @@ class SupervisedProcess:
         line_limit: int = LINE_LIMIT,
         memory_limit: int | None = None,
         files: Callable[[], int] = lambda: 0,
+        limits: ClientLimits | None = None,
     ) -> None:
         self._popen, self._leash = leash.start(
             command, env, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, bufsize=0, cwd=cwd
         )
         self._last_resort = weakref.finalize(self, _give_up, self._leash)
+        if limits is not None:
+            limits.impose(self._popen.pid)
         self._memory_limit = memory_limit
         self._usage = Usage(self._popen.pid, self._leash.mark, files)
         self._tail = Tail() if stderr is None else stderr

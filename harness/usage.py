@@ -12,6 +12,7 @@ from typing import Final
 from fixturegen.corpus import captured_releases
 from fixturegen.environment import RUNTIMES
 from harness.case import TARGETS, TargetName
+from harness.limits import ClientLimits, LimitsError, parse_client_limits
 from harness.memory import default_limit
 from harness.plugin import CLIENT_START, DEADLINE
 from wire.errors import WireError
@@ -166,6 +167,18 @@ def parse_limits(start: float, memory: str | int | None, *, clients: int = 1) ->
             f"give from {LEAST_MEMORY >> 20}MiB to {MOST_MEMORY >> 40}TiB"
         )
     return start, size
+
+
+def read_client_limits(text: str | None) -> ClientLimits | None:
+    """What the kernel limits for a client that is a process; None: nothing.
+
+    Raises:
+        UsageError: the text are no limits.
+    """
+    try:
+        return parse_client_limits(text)
+    except LimitsError as error:
+        raise UsageError(str(error)) from None
 
 
 def size_of(text: str) -> int | None:

@@ -215,7 +215,7 @@ def none_hash(function: str, returns: Returns, text: str | None, seed: str | Non
 
     Raises:
         EncodeError: the seed is neither ``random`` nor an integer from 0 to 4294967295: Python does not start with it; or the
-            version of Python is none.
+            version of Python is none, or the function is not known here.
     """
     number = seed_number(seed)
     if text is None:
@@ -223,6 +223,8 @@ def none_hash(function: str, returns: Returns, text: str | None, seed: str | Non
     if function == BUILTIN:
         rounds = (2, 4) if python_version(python) < (3, 11) else (1, 3)
         return text_hash(text, seed=number, rounds=rounds) if number is not None else None if text else 0
+    if function not in DIGESTS:
+        raise EncodeError(f"{function!r} is no hash function that is known here; known are {BUILTIN}, {', '.join(DIGESTS)}")
     digest = DIGESTS[function](text)
     return digest_as_int(function, digest) if returns == "int" else digest
 

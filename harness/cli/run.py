@@ -64,6 +64,14 @@ def command(
             help="How much memory a client may hold, such as 512MiB (default: 4GiB, or less on a small machine).",
         ),
     ] = None,
+    client_limits: Annotated[
+        str | None,
+        typer.Option(
+            "--client-limits",
+            metavar="cpu=SECONDS,files=NUMBER,file-size=BYTES",
+            help="What else a client that is a process may use, some of it or all (default: as much as it likes).",
+        ),
+    ] = None,
     failures: options.Failures = 10,
     jobs: options.Jobs = None,
 ) -> int:
@@ -89,6 +97,7 @@ def command(
                 deadline=deadline,
                 client_start=client_start,
                 client_memory=client_memory,
+                client_limits=client_limits,
                 failures=failures,
                 jobs=jobs or default_jobs(),
                 isolate=True,

@@ -114,6 +114,7 @@ class StdioSession(ClientSession):
                 line_limit=LINE_LIMIT,
                 memory_limit=self.budget.memory,
                 files=self._scratch.size,
+                limits=self.budget.limits,
             )
         except OSError as error:
             raise ClientUnavailable(f"cannot start {self._command[0]}: {error.strerror}") from error

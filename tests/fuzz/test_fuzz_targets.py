@@ -33,13 +33,14 @@ SLOW = {
 CHANGES = 150
 FOUND = {
     "lm.described": [b"", b"\0\0\0\0\0\0\0ab"],
-    "lm.settings": [b"\0\000" + b"9" * 4401, b"\1\0003." + b"9" * 4400, b"\2\0" + b"1" * 4400],
+    "lm.settings": [b"\0\000" + b"9" * 4401, b"\1\0003." + b"9" * 4400, b"\2\0" + b"1" * 4400, b"\x1fS12"],
     "mp.json-value": [
         b'{"range":[-2147483648,32]}',
         b'{"range":[0,99999999999999999999]}',
         b'{"range": [-9223372036854775808, 32]}',
         b"[" * 900 + b"]" * 900,
     ],
+    "mp.type": [b"[" * 3000],
     "mp.registration": [
         b'\x02{"wrapper":"CudaIPCWrapper","fields":{"hex":"00"}}',
         b'\x17{"wrapper":"VmmCudaIPCWrapper","fields":{"_export_id":' + b"[" * 700 + b"]" * 700 + b"}}",

@@ -98,7 +98,10 @@ def parse_type(text: str) -> Type:
     words = [word for word in _WORD.findall(text) if not word.isspace()]
     if "".join(words) != re.sub(r"\s+", "", text):
         raise ValueError(f"{text!r} has a character that no type has")
-    found = _read(words)
+    try:
+        found = _read(words)
+    except RecursionError:
+        raise ValueError(f"{text[:60]!r} is nested too deep for a type") from None
     if words:
         raise ValueError(f"{text!r} goes on behind a whole type: {' '.join(words)}")
     return found
