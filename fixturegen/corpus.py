@@ -27,7 +27,7 @@ from wire.release import Release
 
 TRANSCRIPTS = "transcripts.jsonl"
 
-_NO_LINE = (ValueError, KeyError, AttributeError, TypeError)
+_NO_LINE = (ValueError, KeyError, AttributeError, TypeError, RecursionError)
 """What reading a line raises that lacks a member or holds another kind of value."""
 
 
@@ -223,7 +223,9 @@ def _no_line(where: str, error: Exception) -> CorpusError:
 
 def _replace(path: Path, text: str) -> None:
     temporary = path.with_name(f".{path.name}.{os.getpid()}")
-    temporary.write_text(text, encoding="utf-8")
+    temporary.unlink(missing_ok=True)
+    with temporary.open("x", encoding="utf-8") as file:  # never through a link that somebody left under this name
+        file.write(text)
     temporary.replace(path)
 
 

@@ -74,7 +74,7 @@ def read_index(root: Path | None = None) -> list[Release]:
         document = json.loads(path.read_text(encoding="utf-8"))
         seal = document.pop("seal")
         releases = [Release.parse(text) for text in document["releases"]]
-    except (OSError, ValueError, KeyError, TypeError, AttributeError, UnknownReleaseError) as error:
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError, UnknownReleaseError) as error:
         raise CorpusError(f"{path}: no list of releases ({error}); run 'lmconform capture all'") from None
     if seal != content_hash(document):
         raise CorpusError(f"{path}: edited after it was written (its seal does not match); run 'lmconform capture all'")

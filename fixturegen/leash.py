@@ -81,7 +81,7 @@ class Leash:
 
 def start(
     command: Sequence[str], variables: Mapping[str, str] | None, *, grace: float = 0.0, **options: Any
-) -> tuple[subprocess.Popen[bytes], Leash]:
+) -> tuple[subprocess.Popen[Any], Leash]:
     """Start a process in a session of its own and on a leash; ``grace`` as for :meth:`Leash.hold`.
 
     Raises:
@@ -97,6 +97,32 @@ def start(
         process.wait()
         raise
     return process, leash
+
+
+def run(
+    command: Sequence[str], *, timeout: float, said: str | None = None, variables: Mapping[str, str] | None = None, **options: Any
+) -> subprocess.CompletedProcess[str]:
+    """Run a process on a leash until it ends, and give what it wrote; ``said`` is its standard input.
+
+    It ends with all that it started, in whatever way this call does: in time, late, or by an interrupt.
+
+    Raises:
+        OSError: it cannot be started.
+        subprocess.TimeoutExpired: it did not end in time.
+    """
+    process, held = start(
+        command, variables, text=True,
+        stdin=subprocess.DEVNULL if said is None else subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, **options,
+    )  # fmt: skip
+    with process:
+        try:
+            out, err = process.communicate(said, timeout)
+        finally:
+            if process.returncode is None:
+                held.kill()
+                process.wait()
+            held.let_go()
+    return subprocess.CompletedProcess(process.args, process.returncode, out, err)
 
 
 def keep_directory(path: Path) -> None:

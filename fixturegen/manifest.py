@@ -102,8 +102,9 @@ class Manifest:
                 protocol=document.get("protocol", "lm"),
             )
             seals = document["seal"], document["environment_seal"]
-        except (ValueError, KeyError, TypeError, AttributeError) as error:
+            true_seals = content_hash(manifest._body()), content_hash(dict(manifest.environment))
+        except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
             raise CorpusError(f"{where}: not a manifest ({type(error).__name__}: {error}); restore it or capture again") from None
-        if seals != (content_hash(manifest._body()), content_hash(dict(manifest.environment))):
+        if seals != true_seals:
             raise CorpusError(f"{where}: edited after capture (its seal does not match); restore it or capture again")
         return manifest

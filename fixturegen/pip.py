@@ -5,6 +5,7 @@ from __future__ import annotations
 import subprocess
 from collections.abc import Sequence
 
+from fixturegen import leash
 from fixturegen.errors import EnvironmentUnavailable
 from fixturegen.settings import PIP_SETTING, TORCH_SETTING, pip_arguments
 
@@ -20,7 +21,7 @@ def pip(python: str, command: str, arguments: Sequence[str], *, what: str, timeo
     """
     words = [python, "-m", "pip", "--disable-pip-version-check", "--no-input", command, *pip_arguments(), *arguments]
     try:
-        done = subprocess.run(words, capture_output=True, text=True, timeout=timeout, check=False)
+        done = leash.run(words, timeout=timeout)
     except subprocess.TimeoutExpired:
         raise EnvironmentUnavailable(f"could not {what}: pip did not end within {timeout:.0f} s") from None
     if done.returncode != 0:

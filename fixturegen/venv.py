@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from fixturegen import leash
 from fixturegen.environment import (
     ADAPTER,
     BASE_REQUIREMENTS,
@@ -104,16 +105,7 @@ class VenvEnvironment:
     ) -> dict[str, Any]:
         command = [str(self._python()), str(PROBES / script)]
         try:
-            done = subprocess.run(
-                command,
-                input=json.dumps(job),
-                capture_output=True,
-                text=True,
-                timeout=timeout,
-                check=False,
-                env=variables,
-                cwd=tempfile.gettempdir(),
-            )
+            done = leash.run(command, timeout=timeout, said=json.dumps(job), variables=variables, cwd=tempfile.gettempdir())
         except subprocess.TimeoutExpired:
             raise CaptureError(f"the probe of lmcache {release} did not end within {timeout:.0f} s") from None
         except OSError as error:
@@ -330,7 +322,7 @@ def _build_base(base: Path) -> None:
         )
     print("lmconform: building the pinned environment (torch and what lmcache imports), once", file=sys.stderr, flush=True)
     try:
-        subprocess.run([interpreter, "-m", "venv", str(base)], check=True, timeout=120, capture_output=True, text=True)
+        leash.run([interpreter, "-m", "venv", str(base)], timeout=120).check_returncode()
     except (subprocess.CalledProcessError, subprocess.TimeoutExpired) as error:
         raise EnvironmentUnavailable(
             f"{interpreter} makes no venv: {str(error.stderr or error.stdout or error).strip()}\n"

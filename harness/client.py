@@ -8,7 +8,7 @@ Python, ``bytes`` values are real ``bytes``; everything else is the JSON value o
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, ClassVar, Final, Literal, Protocol
 
 PROTOCOL_VERSION: Final = 1
@@ -99,6 +99,8 @@ class Ok:
     """A result: the members of ``ok``, bytes decoded."""
 
     values: Mapping[str, Any]
+    took_ns: int | None = field(default=None, compare=False, repr=False)
+    """Nanoseconds that the client itself took, without adapter and pipe; None where nobody says."""
 
 
 @dataclass(frozen=True)

@@ -8,6 +8,7 @@ import hashlib
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from harness.client import ClientFailure
@@ -70,11 +71,10 @@ class Examples:
         guard.outside(tried)()
 
     def _settings(self, steps: int = 50) -> settings:
-        import platformdirs
         from hypothesis import HealthCheck, Phase, Verbosity, settings
         from hypothesis.configuration import set_hypothesis_home_dir
 
-        set_hypothesis_home_dir(platformdirs.user_cache_path("lmcache-conformance") / "hypothesis")
+        set_hypothesis_home_dir(home())
         unwanted = set() if self.shrink else {Phase.shrink, Phase.explain}
         return settings(
             phases=[phase for phase in Phase if phase not in unwanted],
@@ -90,6 +90,13 @@ class Examples:
     def _number(self, name: str) -> int:
         digest = hashlib.sha256(f"{self.seed} {self.cell} {name}".encode()).digest()
         return int.from_bytes(digest[:8], "big")
+
+
+def home() -> Path:
+    """Where hypothesis keeps what it remembers between runs."""
+    import platformdirs
+
+    return platformdirs.user_cache_path("lmcache-conformance") / "hypothesis"
 
 
 class _Guard:

@@ -26,6 +26,8 @@ The largest value of a case has 64 MiB, of which an adapter rarely holds more th
 libraries and sanitizers bring up to 2 GiB of their own.
 """
 LEAST: Final = 1 << 30
+_FORGET_PEAK: Final = b"5"
+"""What the kernel takes in ``clear_refs`` for that."""
 
 
 def default_limit(clients: int) -> int:
@@ -65,6 +67,32 @@ class Usage:
             members = {pid for pid in process_ids() if stat_number(pid, SESSION) == self._pid} | set(marked(self._mark))
             self._others = sum(resident(pid) for pid in members - {self._pid}) + self._files()
         return self._leader + self._others
+
+
+def peak(pid: int) -> int | None:
+    """The most bytes that a process was seen to hold, and those of its session together; None where the system does not tell."""
+    found = [_highest(member) for member in _session(pid)]
+    return sum(found) or None
+
+
+def forget_peak(pid: int) -> None:
+    """Let :func:`peak` count from now on; where the system does not allow it, it goes on counting from the start."""
+    for member in _session(pid):
+        with contextlib.suppress(OSError):
+            (PROC / str(member) / "clear_refs").write_bytes(_FORGET_PEAK)
+
+
+def _session(pid: int) -> list[int]:
+    return [member for member in process_ids() if stat_number(member, SESSION) == pid]
+
+
+def _highest(pid: int) -> int:
+    """Bytes; 0 for a process that is gone."""
+    with contextlib.suppress(OSError, ValueError, IndexError):
+        for line in (PROC / str(pid) / "status").read_bytes().splitlines():
+            if line.startswith(b"VmHWM:"):
+                return int(line.split()[1]) << 10
+    return 0
 
 
 def resident(pid: int | str) -> int:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
+from harness.paths import is_file
 from harness.placeholders import FOLDER
 from harness.usage import UsageError
 
@@ -34,8 +35,13 @@ def parse_class(text: str, what: str, other_forms: str) -> NamedClass:
     if not module or not name.isidentifier():
         raise UsageError(f"{text!r} names no {what}; write one of: {other_forms}, {FORMS}{_suggestion(text.strip())}")
     if module.endswith(".py"):
-        file = Path(module).expanduser()
-        if not file.is_file():
+        try:
+            file = Path(module).expanduser()
+        except RuntimeError:
+            raise UsageError(
+                f"{text!r}: there is no user whose home {module.partition('/')[0]} could be; write the whole path"
+            ) from None
+        if not is_file(file):
             raise UsageError(f"there is no file {file}, as {text!r} says; paths are relative to {Path.cwd()}")
         return NamedClass(name, file=file.resolve())
     if "/" in module:
@@ -55,7 +61,7 @@ def parse_params(text: str | None) -> dict[str, Any] | None:
         return None
     try:
         found = json.loads(text)
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise UsageError(
             f'--params must be a JSON object, such as \'{{"folder": "{FOLDER}"}}\'; {text!r} is none: {error}'
         ) from None

@@ -17,7 +17,7 @@ from rich.console import Console
 from fixturegen.corpus import captured_releases, load_corpus
 from fixturegen.environment import open_environment
 from fixturegen.errors import CaptureError, EnvironmentUnavailable
-from harness import meeting
+from harness import interruption, meeting
 from harness.bare_pytest import bare_pytest
 from harness.case import TargetName, case_name, spec_of, topic_of
 from harness.client import Budget
@@ -278,7 +278,12 @@ def _judge(options: RunOptions, budget: Budget, known: ExpectationsFile | None, 
         reporter = _Reporter(console)
         # Workers know nothing of known failures: records are held against the list here, where the whole run is seen.
         listed = ("--expectations", str(options.expectations)) if options.expectations is not None else ()
-        status = bare_pytest([*arguments, "--protocol", options.protocol, *listed, "--results", str(path)], reporter, *workers)
+        try:
+            status = bare_pytest(
+                [*arguments, "--protocol", options.protocol, *listed, "--results", str(path)], reporter, *workers
+            )
+        except KeyboardInterrupt:  # while pytest was about to begin or to end; otherwise it says so itself
+            status = pytest.ExitCode.INTERRUPTED
         if reporter.errors:
             for line in reporter.errors:
                 console.print(line, markup=False, highlight=False)
@@ -289,11 +294,14 @@ def _judge(options: RunOptions, budget: Budget, known: ExpectationsFile | None, 
         if collectors.results != path:
             console.print(f"the run ended before its first case; nothing is claimed about the {options.side}")
             return ExitCode.UNDECIDED
-        results = read_results(path)
-        write_reports(results, options.folder, read_wanted(options.reports, options.summary, options.folder), context_of(path))
-        print_summary(console, results, path, limit=options.failures)
-        if options.write_expectations is not None:
-            write_the_list(results, options.write_expectations, force=options.force, old=known)
+        with interruption.postponed():  # the run is over; what is left takes a moment
+            results = read_results(path)
+            write_reports(
+                results, options.folder, read_wanted(options.reports, options.summary, options.folder), context_of(path)
+            )
+            print_summary(console, results, path, limit=options.failures)
+            if options.write_expectations is not None:
+                write_the_list(results, options.write_expectations, force=options.force, old=known)
         return results.exit_code
 
 

@@ -155,7 +155,7 @@ def parse_limits(start: float, memory: str | int | None, *, clients: int = 1) ->
     _require_time("--client-start", start, CLIENT_START)
     if memory is None:
         return start, default_limit(clients)
-    size = _size(str(memory).strip())
+    size = size_of(str(memory))
     if size is None:
         raise UsageError(
             f"--client-memory {shown(str(memory))} is no size; give bytes, or a number with KiB, MiB or GiB, such as 4GiB"
@@ -168,8 +168,9 @@ def parse_limits(start: float, memory: str | int | None, *, clients: int = 1) ->
     return start, size
 
 
-def _size(text: str) -> int | None:
-    found = _SIZE.fullmatch(text)
+def size_of(text: str) -> int | None:
+    """Bytes of ``4096`` or ``8MiB``; None for anything else."""
+    found = _SIZE.fullmatch(text.strip())
     try:
         return read_integer(found["number"]) << 10 * " KMGT".index((found["unit"] or " ").upper()) if found else None
     except NoNumber:

@@ -10,6 +10,7 @@ from typing import Any
 
 from fixturegen.inputs import identities, samples
 from fixturegen.vector import patterned
+from harness.per_process import PerProcess
 from wire.lm.profile import LmProfile
 from wire.release import Release
 
@@ -52,11 +53,11 @@ class Keys:
     """Makes keys of the contract under a model name that no other test and no other run uses."""
 
     _numbers = itertools.count(1)
-    _run = uuid.uuid4().hex[:8]
+    _run = PerProcess(lambda: uuid.uuid4().hex[:8])
 
     def __init__(self, release: Release) -> None:
         self.release = release
-        self.model = f"lmconform/{self._run}/{next(self._numbers)}"
+        self.model = f"lmconform/{self._run.value}/{next(self._numbers)}"
 
     def __call__(self, **changes: Any) -> dict[str, Any]:
         """A key; give parts to change, and ``hash`` as an integer."""

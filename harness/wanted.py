@@ -10,6 +10,7 @@ from typing import Final
 
 from harness.requirements import requirement_texts
 from harness.usage import UsageError
+from reports.bench.model import Bench
 from reports.formats.context import Context, Place
 from reports.formats.table import FORMATS, Format
 from reports.outputs import RESULTS, Wanted
@@ -77,10 +78,15 @@ def read_place(text: str | None) -> Place | None:
 
 
 def context_of(
-    records: Path, *, place: Place | None = None, label: str | None = None, specification: str | None = None
+    records: Path,
+    *,
+    place: Place | None = None,
+    label: str | None = None,
+    specification: str | None = None,
+    bench: Bench | None = None,
 ) -> Context:
     """What formats may need beside the results; ``specification`` is the address of the folder with its pages."""
-    return Context(_from_here(records), requirement_texts(specification), place, label)
+    return Context(_from_here(records), requirement_texts(specification), place, label, bench)
 
 
 def read_address(text: str | None) -> str | None:

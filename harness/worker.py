@@ -1,43 +1,31 @@
 """A process that executes cases for a run: it takes numbers of cases and gives their records.
 
-Started by :mod:`harness.workers` with two pipes and a file. A line that comes is a list of numbers, empty for a question whether
-it is alive, or ``null`` at the end of the run; a line that goes is ``{"cases": N, "ids": HASH}`` once, then ``{"case": NUMBER,
-"record": {...}}`` for each case, and ``{}`` for each such question.
+Forked by :mod:`harness.forking` for :mod:`harness.workers`, with two pipes. A line that comes is a list of numbers, empty for a
+question whether it is alive, or ``null`` at the end of the run; a line that goes is ``{"cases": N, "ids": HASH}`` once, then
+``{"case": NUMBER, "record": {...}}`` for each case, and ``{}`` for each such question.
 """
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import json
 import os
 import queue
 import signal
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import pytest
 
-from harness.bare_pytest import bare_pytest
-from harness.clients import blackbox
+from harness.direct import Direct
 from harness.memory import confine
 from harness.plugin import matrix_of
 
 
-def main(words: Sequence[str]) -> int:
-    """The program: three descriptors, then arguments of pytest.
-
-    They are the pipe that numbers come from, the one that records go to, and the file that tells what a client inside is asked.
-    """
-    numbers, records, doing = map(int, words[:3])
-    for descriptor in (numbers, records, doing):
-        os.set_inheritable(descriptor, False)
-    blackbox.write_to(doing)
-    return bare_pytest(words[3:], Worker(numbers, records))
-
-
 class Worker:
-    """The plugin that takes the place of pytest's own loop over all cases."""
+    """The plugin that executes cases as they are asked for."""
 
     def __init__(self, numbers: int, records: int) -> None:
         self._numbers = numbers
@@ -46,27 +34,28 @@ class Worker:
         self._case = -1
         self._speaking = threading.Lock()
 
-    @pytest.hookimpl(tryfirst=True)
-    def pytest_collection(self, session: pytest.Session) -> None:
-        """Say whose process this is."""
-        matrix_of(session.config).attended = True
-
-    def pytest_runtestloop(self, session: pytest.Session) -> bool:
-        """Execute what is asked for, until nothing more is."""
+    def execute(self, session: pytest.Session, found: Mapping[str, Any]) -> None:
+        """Tell what cases were found, then execute what is asked for, until nothing more is."""
         matrix = matrix_of(session.config)
         if matrix.may_kill and matrix.budget.memory is not None:
             confine(matrix.budget.memory)
-        self._say({"cases": len(session.items), "ids": ids_hash(session.items)})
+        self._say(found)
         threading.Thread(target=self._listen, name="lmconform-shares", daemon=True).start()
+        direct = Direct()
         while (share := self._shares.get()) is not None:
             following = [session.items[number] for number in share[1:]]
-            for number, next_item in zip(share, [*following, None], strict=True):
-                self._case = number
-                item = session.items[number]
-                item.config.hook.pytest_runtest_protocol(item=item, nextitem=next_item)
+            with _captured(session.config) as manager:
+                for number, next_item in zip(share, [*following, None], strict=True):
+                    self._case = number
+                    item = session.items[number]
+                    record = direct.execute(item) if isinstance(item, pytest.Function) else None
+                    if record is not None:
+                        self._say({"case": number, "record": record})
+                    else:
+                        item.config.hook.pytest_runtest_protocol(item=item, nextitem=next_item)
+                        manager.resume_global_capture()
             matrix.live.close()
             matrix.live_mp.close()
-        return True
 
     @pytest.hookimpl(trylast=True)
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
@@ -75,7 +64,7 @@ class Worker:
         if record is not None:
             self._say({"case": self._case, "record": record})
 
-    def _say(self, line: dict[str, Any]) -> None:
+    def _say(self, line: Mapping[str, Any]) -> None:
         data = json.dumps(line, ensure_ascii=True, separators=(",", ":")).encode() + b"\n"
         with self._speaking:
             self._records.write(data)
@@ -99,6 +88,19 @@ class Worker:
         while data := os.read(self._numbers, 1 << 16):
             *lines, unread = (unread + data).split(b"\n")
             yield from lines
+
+
+@contextlib.contextmanager
+def _captured(config: pytest.Config) -> Iterator[Any]:
+    """What cases write goes where pytest puts it, and is forgotten at the end of their share."""
+    manager = config.pluginmanager.getplugin("capturemanager")
+    assert manager is not None
+    manager.resume_global_capture()
+    try:
+        yield manager
+    finally:
+        manager.suspend_global_capture(in_=False)
+        manager.read_global_capture()
 
 
 def ids_hash(items: Sequence[pytest.Item]) -> str:

@@ -10,7 +10,6 @@ import contextlib
 import json
 import os
 import selectors
-import signal
 import subprocess
 import tempfile
 import time
@@ -20,7 +19,6 @@ from typing import Any, Final
 
 import pytest
 
-from fixturegen import leash
 from harness.case import spec_of
 from harness.client import ClientCrash, ClientFailure, ClientHang, NotAsked
 from harness.clients import blackbox
@@ -28,9 +26,9 @@ from harness.clients.inprocess import STARTING
 from harness.clients.spec import runs_inside
 from harness.collectors import collectors
 from harness.executions import cell_of
-from harness.interpreter import program
 from harness.machine import processors
 from harness.matrix import Matrix
+from harness.nursery import Nursery, read_words
 from harness.patience import START, Patience
 from harness.plugin import matrix_of
 from harness.shares import Share, shares, worth_starting
@@ -46,10 +44,9 @@ A client that hangs does not keep a worker from answering, unless it runs inside
 """
 _END: Final = 30.0
 """Seconds that workers have to stop their clients and servers at the end."""
-_END_AT_ONCE: Final = 10.0
-"""The same for a run that was interrupted."""
+_END_AT_ONCE: Final = 0.3
+"""The same for a run that was interrupted: records are with us already, and what a killed worker leaves its keeper ends."""
 _MOMENT: Final = 1.0
-_WORDS: Final = 1500
 
 
 class WorkerFault(Exception):
@@ -64,8 +61,8 @@ def default_jobs() -> int:
 class Workers:
     """The plugin that takes the place of pytest's own loop over all cases.
 
-    With ``at_once`` the workers start while this process still collects, because it is clear that they will be needed. With
-    ``always`` this process executes nothing, not even a single case.
+    With ``at_once`` the process that workers are forked from starts while this one still collects, because it is clear that they
+    will be needed. With ``always`` this process executes nothing, not even a single case.
     """
 
     def __init__(self, jobs: int, arguments: Sequence[str], *, at_once: bool, always: bool = False) -> None:
@@ -74,14 +71,15 @@ class Workers:
         self._at_once = at_once
         self._always = always
         self._waiting: list[_Worker] = []
+        self._nursery: Nursery | None = None
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_collection(self, session: pytest.Session) -> None:
-        """Let the workers collect at the same time as this process."""
+        """Let the nursery collect at the same time as this process."""
         if self._always:
             matrix_of(session.config).apart = True
         if self._at_once:
-            self._waiting += [_Worker(self._arguments) for _ in range(self._jobs)]
+            self._waiting += [self._another() for _ in range(self._jobs)]
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtestloop(self, session: pytest.Session) -> bool | None:
@@ -103,11 +101,18 @@ class Workers:
         return True
 
     def pytest_sessionfinish(self) -> None:
-        """Let go of workers that were started for nothing."""
+        """Let go of workers that were started for nothing, and of what they are forked from."""
         _end(self._waiting, at_once=True)
+        if self._nursery is not None:
+            self._nursery.close()
 
     def _start(self) -> _Worker:
-        return self._waiting.pop() if self._waiting else _Worker(self._arguments)
+        return self._waiting.pop() if self._waiting else self._another()
+
+    def _another(self) -> _Worker:
+        if self._nursery is None:
+            self._nursery = Nursery(self._arguments, grace=_END_AT_ONCE)
+        return _Worker(self._nursery)
 
 
 def _costly(items: Sequence[pytest.Item], matrix: Matrix) -> set[int]:
@@ -130,7 +135,7 @@ def _end(workers: Collection[_Worker], *, at_once: bool) -> None:
 class _Worker:
     """One worker process, seen from here."""
 
-    def __init__(self, arguments: Sequence[str]) -> None:
+    def __init__(self, nursery: Nursery) -> None:
         self.share: Share = ()
         """What it was asked to execute and has not given a record for."""
         self.ready = False
@@ -145,20 +150,17 @@ class _Worker:
         self._last_words = tempfile.TemporaryFile()  # noqa: SIM115  # closed with the worker
         theirs_in, self._numbers = os.pipe()
         self.records, theirs_out = os.pipe()
-        theirs = (theirs_in, theirs_out, self._doing.fileno())
+        self._nursery = nursery
         try:
-            self._process, self._leash = leash.start(
-                program("harness.worker", [*map(str, theirs), *arguments]),
-                None,
-                stdin=subprocess.DEVNULL,
-                stdout=subprocess.DEVNULL,
-                stderr=self._last_words,
-                pass_fds=theirs,
-                grace=_END_AT_ONCE,
-            )
+            self._process = nursery.start((theirs_in, theirs_out, self._doing.fileno(), self._last_words.fileno()))
         finally:
             os.close(theirs_in)
             os.close(theirs_out)
+
+    def begin(self) -> None:
+        """It has collected; from now on it is on the leash."""
+        self.ready = True
+        self._process.know()
 
     def ask(self, share: Share) -> None:
         """Give it cases to execute."""
@@ -182,8 +184,7 @@ class _Worker:
 
     def interrupt(self) -> None:
         """Let it stop what it does, its client and its servers."""
-        with contextlib.suppress(OSError):
-            os.kill(self._process.pid, signal.SIGINT)
+        self._process.interrupt()
 
     def lines(self) -> Iterator[dict[str, Any]] | None:
         """What arrived, read without waiting for more; None once it is gone."""
@@ -194,13 +195,14 @@ class _Worker:
         *lines, self._unread = (self._unread + data).split(b"\n")
         return map(json.loads, lines)
 
-    def status(self) -> int:
-        """How it ended; one that is not gone although its pipe is has a moment left."""
+    def how(self) -> str:
+        """How it ended, in words; one that is not gone although its pipe is has a moment left."""
         try:
-            return self._process.wait(_MOMENT)
+            status = self._process.wait(_MOMENT)
         except subprocess.TimeoutExpired:
             self._kill_session()
-            return self._process.wait()
+            status = self._process.wait()
+        return exit_text(status) if status is not None else "an end that nobody saw"
 
     def doing(self) -> str:
         """The operation that it asked a client inside it for when it ended, or an empty text."""
@@ -208,9 +210,7 @@ class _Worker:
 
     def last_words(self) -> str:
         """What it wrote to standard error outside of any case; where that is long, how it begins and ends."""
-        self._last_words.seek(0)
-        words = self._last_words.read().decode(errors="backslashreplace").strip()
-        return words if len(words) <= 2 * _WORDS else f"{words[:_WORDS]}\n...\n{words[-_WORDS:]}"
+        return read_words(self._last_words.fileno()) if self._process.was_there() else self._nursery.last_words()
 
     def close(self, until: float) -> None:
         """Wait for its end, kill its whole session if that takes too long, and let go of it."""
@@ -219,14 +219,14 @@ class _Worker:
         except subprocess.TimeoutExpired:
             self._kill_session()
             self._process.wait()
-        self._leash.let_go()
+        self._process.let_go()
         for descriptor in (self.records, self._numbers):
             os.close(descriptor)
         self._last_words.close()
         self._doing.close()
 
     def _kill_session(self) -> None:
-        self._leash.kill()
+        self._process.leash.kill()
 
     def _send(self, share: Share | None) -> None:
         # A worker that is gone shows in the other pipe.
@@ -300,7 +300,7 @@ class _Distribution:
         if not worker.ready:
             if (line["cases"], line["ids"]) != (len(self._items), self._ids):
                 raise WorkerFault(f"a worker found {line['cases']} other cases than the {len(self._items)} of this run")
-            worker.ready = True
+            worker.begin()
         elif line:
             number, *rest = worker.share
             assert number == line["case"]
@@ -324,7 +324,7 @@ class _Distribution:
 
     def _died(self, worker: _Worker) -> None:
         """Record the case that it executed, and put another worker in its place."""
-        how, words, doing = exit_text(worker.status()), worker.last_words(), worker.doing()
+        how, words, doing = worker.how(), worker.last_words(), worker.doing()
         self._selector.unregister(worker.records)
         del self._workers[worker.records]
         worker.close(time.monotonic())

@@ -4,25 +4,56 @@ from __future__ import annotations
 
 import contextlib
 import mmap
+import sys
+import threading
+from collections import deque
+from typing import Final
 
 Buffer = bytes | memoryview
 """A payload. Equal content compares equal, and ``bytes(...)`` makes a copy of either."""
 
-_MAPPED_FROM = 32 << 20
+MAPPED_FROM: Final = 32 << 20
 """Below, the C library hands out memory that earlier values used; above, it would map fresh pages as we do."""
+
+_REMEMBERED: Final = 192 << 20
+"""Bytes of mappings, together, that may be used again; so much may stay with a process that needs it no more."""
+_NOBODY: Final = 3
+"""References to a mapping that is remembered and that nobody holds."""
+_mappings: Final[deque[mmap.mmap]] = deque()
+_using: Final = threading.Lock()
 
 
 def writable(size: int) -> memoryview:
     """Memory for ``size`` bytes.
 
     Large buffers are private anonymous mappings: their pages come into being as bytes arrive, so that a request which
-    claims two gigabytes and sends none costs nothing.
+    claims two gigabytes and sends none costs nothing. A mapping that nobody holds any more is used again, with what was in it:
+    a new page costs the kernel more than the bytes that go into it.
 
     Raises:
         MemoryError: the system refuses a mapping of this size.
     """
-    if size < _MAPPED_FROM:
+    if size < MAPPED_FROM:
         return memoryview(bytearray(size))
+    with _using:
+        for mapped in _mappings:
+            # The list, this variable and the argument itself: nobody else, and nobody can come by it but under this lock.
+            if len(mapped) == size and sys.getrefcount(mapped) <= _NOBODY:
+                return memoryview(mapped)
+    return memoryview(_kept(_new_mapping(size)))
+
+
+def _kept(mapped: mmap.mmap) -> mmap.mmap:
+    """Remember a mapping, and forget the oldest ones where they are too much; those that somebody holds live on with them."""
+    if len(mapped) <= _REMEMBERED:
+        with _using:
+            _mappings.append(mapped)
+            while sum(map(len, _mappings)) > _REMEMBERED:
+                _mappings.popleft()
+    return mapped
+
+
+def _new_mapping(size: int) -> mmap.mmap:
     try:
         mapped = mmap.mmap(-1, size, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
     except OSError as error:
@@ -30,4 +61,4 @@ def writable(size: int) -> memoryview:
     if hasattr(mmap, "MADV_HUGEPAGE"):
         with contextlib.suppress(OSError):  # a kernel without huge pages; the mapping works as it is
             mapped.madvise(mmap.MADV_HUGEPAGE)
-    return memoryview(mapped)
+    return mapped

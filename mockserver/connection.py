@@ -8,13 +8,15 @@ import struct
 import threading
 import time
 
-from mockserver.buffers import Buffer
+from mockserver.buffers import MAPPED_FROM, Buffer, writable
 from mockserver.endings import ConnectionEndedError, Ending
-from mockserver.records import Segment
+from mockserver.records import Moved
 from mockserver.tape import Tape
 
 _DISCARD_SIZE = 64 << 10
 _WAIT_FOR_ALL_FROM = 1 << 20
+_CLOSES = getattr(select, "POLLRDHUP", 0)
+"""What a poll is asked for to end with the stream of the peer; without it a reset alone ends it."""
 _STRIDE = 16 << 20
 """Large payloads are received in strides of which the kernel fills each in one call."""
 
@@ -33,10 +35,8 @@ class Connection:
         self._closing = threading.Lock()
         # The real server leaves this off, which costs a small GET some 40 ms; the bytes are the same either way.
         sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        self.segments_in: list[Segment] = []
-        """What was received since :meth:`new_segments`; above a megabyte, one entry may stand for many packets."""
-        self.segments_out: list[Segment] = []
-        """What was sent since :meth:`new_segments`."""
+        self.moved: Moved = []
+        """What crossed the wire since :meth:`new_segments`; of a payload, one entry may stand for many packets."""
         self.bytes_sent = 0
         """All that was sent so far."""
         self._speaks = True
@@ -54,6 +54,57 @@ class Connection:
         """Note on it how the connection ends."""
         if self._tape is not None:
             self._tape.ended(self._place, ending, by_reset=self._resets)
+
+    def read_whole(self, buffer: memoryview) -> bytes | None:
+        """So many bytes as the buffer has, of which those that came are left in it where the peer sent its last byte before.
+
+        Returns:
+            The bytes, or None where they are not whole.
+        """
+        size = len(buffer)
+        try:
+            data = self.socket.recv(size)
+        except OSError as error:
+            raise self._ended(error) from None
+        got = len(data)
+        if got == size and self._tape is None:
+            self.moved += (time.monotonic(), size)
+            return data
+        buffer[:got] = data
+        if got:
+            self._received(data)
+        return bytes(buffer) if self.read_into(buffer[got:]) == size - got else None
+
+    def read_payload(self, size: int) -> tuple[Buffer, int]:
+        """Read a payload into memory of its own, which nobody fills with anything else before.
+
+        Returns:
+            The memory, read-only, and how many bytes came; fewer than asked for only where the peer sent its last byte.
+        """
+        if size == 0 or size >= MAPPED_FROM or self._tape is not None:
+            buffer = writable(size)
+            return buffer.toreadonly(), self.read_into(buffer)
+        try:
+            data = self.socket.recv(size, socket.MSG_WAITALL)
+        except OSError as error:
+            raise self._ended(error) from None
+        if data:
+            self._received(data)
+        if len(data) == size:
+            return data, size
+        buffer = writable(size)
+        buffer[: len(data)] = data
+        return buffer.toreadonly(), len(data) + self.read_into(buffer[len(data) :])
+
+    @property
+    def arrived(self) -> int:
+        """Bytes received since :meth:`new_segments`."""
+        return int(sum(size for size in self.moved[1::2] if size > 0))
+
+    def _received(self, data: Buffer) -> None:
+        self.moved += (time.monotonic(), len(data))
+        if self._tape is not None:
+            self._tape.data(self._place, "client", data)
 
     def read_into(self, buffer: memoryview) -> int:
         """Fill a buffer.
@@ -75,15 +126,14 @@ class Connection:
                 if self._stopping.is_set():
                     raise ConnectionEndedError(Ending("server stopped"))
                 return got
-            self.segments_in.append(Segment(time.monotonic(), count))
-            if self._tape is not None:
-                self._tape.data(self._place, "client", buffer[got : got + count])
+            self._received(buffer[got : got + count])
             got += count
         return got
 
     def send(self, data: Buffer) -> None:
         """Send all of it in one go; nothing where it is empty, or after a half-close."""
-        if not len(data) or not self._speaks:
+        size = len(data)
+        if not size or not self._speaks:
             return
         at = time.monotonic()
         if self._tape is not None:  # before the peer can have it
@@ -92,20 +142,21 @@ class Connection:
             self.socket.sendall(data)
         except OSError as error:
             raise self._ended(error) from None
-        self.segments_out.append(Segment(at, len(data)))
-        self.bytes_sent += len(data)
+        self.moved += (at, -size)
+        self.bytes_sent += size
 
     def new_segments(self) -> None:
-        """Begin new lists of segments; the old ones belong to the exchange that took them."""
-        self.segments_in = []
-        self.segments_out = []
+        """Begin a new list of segments; the old one belongs to the exchange that took it."""
+        self.moved = []
 
     def wait(self, seconds: float | None) -> None:
-        """Let time pass (None: for ever), less if the peer resets or the server stops."""
+        """Let time pass (None: until the peer closes), less if the peer resets or the server stops."""
         hung_up = select.poll()
-        hung_up.register(self.socket, 0)
-        if hung_up.poll(None if seconds is None else seconds * 1000):
-            raise self._ended(None)
+        hung_up.register(self.socket, _CLOSES if seconds is None else 0)
+        for _, flags in hung_up.poll(None if seconds is None else seconds * 1000):
+            if flags & (select.POLLHUP | select.POLLERR) or self._stopping.is_set():
+                raise self._ended(None)
+            raise ConnectionEndedError(Ending("peer closed"))
         if self._stopping.is_set():
             raise ConnectionEndedError(Ending("server stopped"))
 

@@ -23,8 +23,9 @@ class Journal:
 
     At most ``max_exchanges`` exchanges (and as many closed connections) are remembered, oldest forgotten first; the counts go
     on. Bytes of payloads up to ``keep_payload_below`` are kept, larger ones until their digest is made; together never more
-    than ``retain_bytes``, beyond which the oldest are digested and let go. With ``keep_payloads=False``, for measurements, there
-    are only their lengths: no bytes, no digests.
+    than ``retain_bytes``, beyond which the oldest are let go, with ``digest_all`` after making their digests: what that costs
+    slows down every PUT. For measurements there are ``keep_payloads=False``, with which there are only their lengths, no bytes
+    and no digests, and ``keep_exchanges=False``, with which exchanges are counted and nothing more.
     """
 
     def __init__(
@@ -34,6 +35,8 @@ class Journal:
         keep_payload_below: int = 64 << 10,
         retain_bytes: int = 64 << 20,
         keep_payloads: bool = True,
+        digest_all: bool = False,
+        keep_exchanges: bool = True,
     ) -> None:
         if max_exchanges < 1:
             raise ValueError(f"a journal keeps at least 1 exchange, not {max_exchanges}")
@@ -43,7 +46,12 @@ class Journal:
         self._keep_below = keep_payload_below
         self._retain_bytes = retain_bytes
         self._keep_payloads = keep_payloads
+        self._digest_all = digest_all
+        self._keep_exchanges = keep_exchanges
         self._changed = threading.Condition()
+        """Of those who wait; whoever writes takes it only while somebody does."""
+        self._lock = threading.RLock()
+        """Never held while something waits or computes, and taken inside of the other one, not around it."""
         self._waiting = 0
         self._exchanges: deque[RunningExchange] = deque(maxlen=max_exchanges)
         self._open: dict[int, ConnectionRecord] = {}
@@ -62,7 +70,7 @@ class Journal:
         Returns:
             Its number, from 1.
         """
-        with self._changed:
+        with self._lock:
             self._connection_count += 1
             number = self._connection_count
             self._open[number] = ConnectionRecord(number, peer, time.monotonic(), faults=faults)
@@ -71,7 +79,7 @@ class Journal:
 
     def close_connection(self, number: int, ending: Ending, unfinished: bytes = b"") -> None:
         """Note how a connection ended."""
-        with self._changed:
+        with self._lock:
             opened = self._open.pop(number)
             self._leaving.add(number)
             self._closed.append(replace(opened, closed_at=time.monotonic(), ending=ending, unfinished=unfinished))
@@ -79,16 +87,18 @@ class Journal:
 
     def let_go(self, number: int) -> None:
         """Note that the socket of an ended connection is closed: from now on its peer can see the end."""
-        with self._changed:
+        with self._lock:
             self._leaving.discard(number)
         self.tell()
 
     def begin(self, exchange: RunningExchange) -> None:
         """Note an exchange. Its thread goes on filling it in, and calls :meth:`tell` when others should look."""
-        with self._changed:
+        with self._lock:
             self._exchange_count += 1
-            self._exchanges.append(exchange)
-        self.tell()
+            if self._keep_exchanges:
+                self._exchanges.append(exchange)
+        if self._waiting:
+            self.tell()
 
     def tell(self) -> None:
         """Wake those who wait for something in the journal. Costs nothing while nobody does."""
@@ -98,18 +108,22 @@ class Journal:
 
     def see_payload(self, data: Buffer) -> SeenPayload:
         """A payload to put into an exchange; letting go of older ones where too much is held."""
-        keep = len(data) <= self._keep_below
-        payload = SeenPayload(data, keep=keep)
+        payload = SeenPayload(data, keep=len(data) <= self._keep_below)
         if not self._keep_payloads:
-            payload.release(digest=False)
-            return payload
-        for old in self._retain(payload):
-            old.release(digest=True)
+            return payload.without_bytes()
+        with self._retaining:
+            self._retained.append(payload)
+            self._retained_bytes += payload.length
+            if self._retained_bytes <= self._retain_bytes and len(self._retained) <= self._max_exchanges:
+                return payload
+            dropped = self._too_much()
+        for old in dropped:
+            old.release(digest=self._digest_all)
         return payload
 
     def exchanges(self, command: str | None = None, connection: int | None = None, key: str | None = None) -> list[Exchange]:
         """The remembered exchanges in order of their beginning, the running ones included; filtered where asked."""
-        with self._changed:
+        with self._lock:
             return [
                 exchange.snapshot()
                 for exchange in self._exchanges
@@ -120,7 +134,7 @@ class Journal:
 
     def last_exchange(self, command: str | None = None, connection: int | None = None) -> Exchange | None:
         """The exchange that began last, or None."""
-        with self._changed:
+        with self._lock:
             for exchange in reversed(self._exchanges):
                 if command in {None, exchange.command} and connection in {None, exchange.connection}:
                     return exchange.snapshot()
@@ -128,7 +142,7 @@ class Journal:
 
     def connections(self) -> list[ConnectionRecord]:
         """The remembered connections, in order of acceptance."""
-        with self._changed:
+        with self._lock:
             return sorted((*self._closed, *self._open.values()), key=lambda record: record.number)
 
     def connection(self, number: int) -> ConnectionRecord:
@@ -145,24 +159,24 @@ class Journal:
     @property
     def open_connections(self) -> list[ConnectionRecord]:
         """The connections that are served right now."""
-        with self._changed:
+        with self._lock:
             return list(self._open.values())
 
     def is_gone(self, number: int) -> bool:
         """Whether a connection has ended and its socket is closed, so that its peer can see the end."""
-        with self._changed:
+        with self._lock:
             return 1 <= number <= self._connection_count and number not in self._open and number not in self._leaving
 
     @property
     def connection_count(self) -> int:
         """Connections accepted so far, the forgotten ones included."""
-        with self._changed:
+        with self._lock:
             return self._connection_count
 
     @property
     def exchange_count(self) -> int:
         """Exchanges begun so far, the forgotten ones included."""
-        with self._changed:
+        with self._lock:
             return self._exchange_count
 
     def wait_for(self, predicate: Callable[[Journal], T], timeout: float = 5.0) -> T:
@@ -186,22 +200,20 @@ class Journal:
 
     def forget(self) -> None:
         """Drop what is over: exchanges that are done and connections that have ended. The counts go on."""
-        with self._changed:
+        with self._lock:
             self._exchanges = deque((exchange for exchange in self._exchanges if not exchange.done), self._max_exchanges)
             self._closed.clear()
         with self._retaining:
             self._retained.clear()
             self._retained_bytes = 0
 
-    def _retain(self, payload: SeenPayload) -> list[SeenPayload]:
+    def _too_much(self) -> list[SeenPayload]:
+        """The oldest payloads, which are held no more."""
         dropped = []
-        with self._retaining:
-            self._retained.append(payload)
-            self._retained_bytes += payload.length
-            while self._retained_bytes > self._retain_bytes or len(self._retained) > self._max_exchanges:
-                oldest = self._retained.popleft()
-                self._retained_bytes -= oldest.length
-                dropped.append(oldest)
+        while self._retained_bytes > self._retain_bytes or len(self._retained) > self._max_exchanges:
+            oldest = self._retained.popleft()
+            self._retained_bytes -= oldest.length
+            dropped.append(oldest)
         return dropped
 
     def _summary(self) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import NamedTuple
 
 from mockserver.endings import Ending
@@ -14,6 +14,17 @@ class Segment(NamedTuple):
 
     at: float
     size: int
+
+
+Moved = list[float]
+"""Segments in their order, each as two numbers: when, and the size, below zero for what was sent."""
+
+
+def segments(moved: Moved) -> tuple[tuple[Segment, ...], tuple[Segment, ...]]:
+    """What was received and what was sent, of a list that may grow meanwhile."""
+    pairs = list(zip(*[iter(tuple(moved))] * 2, strict=False))
+    came = tuple(Segment(at, int(size)) for at, size in pairs if size > 0)
+    return came, tuple(Segment(at, -int(size)) for at, size in pairs if size < 0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,39 +80,47 @@ class Exchange:
         return sum(segment.size for segment in self.segments_out)
 
 
-@dataclass(slots=True, eq=False)
 class RunningExchange:
-    """An exchange in the hands of its connection's thread, which fills it in; the journal gives out snapshots."""
+    """An exchange in the hands of its connection's thread, which fills it in; the journal gives out snapshots.
 
-    connection: int
-    number: int
-    command: str
-    key: str
-    header: bytes
-    segments_in: list[Segment]
-    received: SeenPayload | None = None
-    reply_header: bytes = b""
-    reply_body_length: int = 0
-    segments_out: list[Segment] = field(default_factory=list)
-    faults: tuple[str, ...] = ()
-    ending: Ending | None = None
-    done: bool = False
-    """Set last, when nothing changes any more."""
+    There is one for each request, so it is small: what crossed the wire is one list of numbers.
+    """
+
+    __slots__ = (
+        *("command", "connection", "done", "ending", "faults", "header", "key", "moved", "number", "received"),
+        *("reply_body_length", "reply_header"),
+    )
+
+    def __init__(self, connection: int, number: int, command: str, key: str, header: bytes, moved: Moved) -> None:
+        self.connection = connection
+        self.number = number
+        self.command = command
+        self.key = key
+        self.header = header
+        self.moved = moved
+        self.received: SeenPayload | None = None
+        self.reply_header = b""
+        self.reply_body_length = 0
+        self.faults: tuple[str, ...] = ()
+        self.ending: Ending | None = None
+        self.done = False
+        """Set last, when nothing changes any more."""
 
     def snapshot(self) -> Exchange:
         """The exchange as it is now."""
         done = self.done
+        came, left = segments(self.moved)
         return Exchange(
             connection=self.connection,
             number=self.number,
             command=self.command,
             key=self.key,
             header=self.header,
-            segments_in=tuple(self.segments_in),
+            segments_in=came,
             received=self.received,
             reply_header=self.reply_header,
             reply_body_length=self.reply_body_length,
-            segments_out=tuple(self.segments_out),
+            segments_out=left,
             faults=self.faults,
             ending=self.ending,
             done=done,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from mockserver.buffers import Buffer
 from wire.keys import CacheKey
@@ -20,13 +20,19 @@ class StoredValue:
 
     data: Buffer | None
     about: Description
+    answer: tuple[object, object] | None = field(default=None, init=False, compare=False, repr=False)
+    """What a GET was answered with, and who made it: it is the same each time."""
+
+    def remember(self, maker: object, answer: object) -> None:
+        """Keep an answer with the value, for as long as the value is kept."""
+        object.__setattr__(self, "answer", (maker, answer))
 
 
 class Store:
     """Values by key, safe to use from any thread.
 
     Keys are what the real server makes of a key field (``wire.keys.parse_key_as_server``): equal keys name one value.
-    Payloads are handed over, not copied.
+    Payloads are handed over, not copied. Looking up one key takes no lock: a dictionary answers it at one moment by itself.
     """
 
     def __init__(self) -> None:
@@ -40,13 +46,11 @@ class Store:
 
     def get(self, key: CacheKey) -> StoredValue | None:
         """The value of a key, or None."""
-        with self._lock:
-            return self._values.get(key)
+        return self._values.get(key)
 
     def contains(self, key: CacheKey) -> bool:
         """Whether a PUT for this key was seen, even one whose payload was cut."""
-        with self._lock:
-            return key in self._values
+        return key in self._values
 
     def keys(self) -> list[CacheKey]:
         """The keys, oldest first."""

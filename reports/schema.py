@@ -80,8 +80,9 @@ def fault_in(line: object) -> str | None:
 
 def fault_of_document(document: object, schema: Mapping[str, Any]) -> str | None:
     """What is wrong with a decoded document of another kind, likewise; the fast validator decides and the other explains."""
-    if jsonschema_rs.Draft202012Validator(dict(schema)).is_valid(document):
-        return None
+    with contextlib.suppress(TypeError, ValueError):  # likewise
+        if jsonschema_rs.Draft202012Validator(dict(schema)).is_valid(document):
+            return None
     return _worded(best_match(Draft202012Validator(schema).iter_errors(document))) or "not what its schema asks for"
 
 

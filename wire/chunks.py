@@ -5,15 +5,16 @@ Source: ``lmcache.v1.token_database.ChunkedTokenDatabase`` of each release.
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import struct
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final, Literal
+from typing import Final, Literal, NamedTuple
 
 from wire.errors import EncodeError
-from wire.hashes import DIGESTS, ChainInput, digest_as_int, tuple_hash
-from wire.keys import CacheKey, ChunkHash, format_key
+from wire.hashes import DIGESTS, MANY, ChainInput, digest_as_int, tuple_hash
+from wire.keys import CacheKey, ChunkHash, format_keys
 from wire.release import RangeTable, Release
 
 TEXT_ALGORITHM = "sha256_hex"
@@ -53,9 +54,11 @@ CHUNK_CHAINS = RangeTable(
 )
 
 
-@dataclass(frozen=True)
-class Chunk:
-    """Tokens ``start`` to ``end`` (excluded) of a request, and the hash that names them."""
+class Chunk(NamedTuple):
+    """Tokens ``start`` to ``end`` (excluded) of a request, and the hash that names them.
+
+    A tuple: a long prompt has tens of thousands, and making other values would take longer than the hashes.
+    """
 
     start: int
     end: int
@@ -90,18 +93,21 @@ def chunk_hashes(
     chain = CHUNK_CHAINS[release]
     keep = chain.saves_unfull_chunk if save_unfull_chunk is None else save_unfull_chunk
     end = len(tokens) if keep else len(tokens) - len(tokens) % chunk_size
-    pieces = [tokens[start : start + chunk_size] for start in range(0, end, chunk_size)]
+    as_bytes = returns == "bytes" if returns is not None else isinstance(none_hash, bytes)
+    first: ChunkHash
     if chain.third == "text chain":
-        hashes = chained(pieces, "", _text_link(release, algorithm))
+        link, first = _text_link(release, algorithm), ""
     else:
-        as_bytes = returns == "bytes" if returns is not None else isinstance(none_hash, bytes)
         link = _tuple_link(release, chain, algorithm, as_bytes, hash_of_none)
-        hashes = chained(pieces, _tuple_start(chain, algorithm, none_hash), link)
-    return [
-        Chunk(index * chunk_size, index * chunk_size + len(pieces[index]), value)
-        for index, value in enumerate(hashes)
-        if index * chunk_size >= skip
-    ]
+        first = _tuple_start(chain, algorithm, none_hash)
+    if len(tokens) >= MANY and chunk_size > 0:
+        hashes = _in_bulk(tokens, end, chunk_size, first, link, chain, algorithm, as_bytes, hash_of_none)
+    else:
+        pieces = (tokens[start : start + chunk_size] for start in range(0, end, chunk_size))
+        hashes = list(chained(pieces, first, link))
+    ends = (*range(chunk_size, end, chunk_size), end)
+    skipped = max(0, skip // chunk_size)
+    return list(map(Chunk, range(0, end, chunk_size)[skipped:], ends[skipped:], hashes[skipped:]))
 
 
 def chunk_keys(release: Release, identity: CacheKey, chunks: Sequence[Chunk]) -> list[str]:
@@ -110,22 +116,7 @@ def chunk_keys(release: Release, identity: CacheKey, chunks: Sequence[Chunk]) ->
     Raises:
         EncodeError: the release cannot write such a key.
     """
-    return [
-        format_key(
-            release,
-            CacheKey(
-                identity.model,
-                identity.world_size,
-                identity.worker_id,
-                chunk.chunk_hash,
-                identity.dtype,
-                identity.fmt,
-                identity.layer,
-                identity.tags,
-            ),
-        )
-        for chunk in chunks
-    ]
+    return format_keys(release, identity, [chunk.chunk_hash for chunk in chunks])
 
 
 def chained(pieces: Iterable[Sequence[int]], start: ChunkHash | None, link: Link) -> Iterator[ChunkHash]:
@@ -188,6 +179,34 @@ def _tuple_link(release: Release, chain: ChunkChain, algorithm: str, as_bytes: b
         return _fold(chain, digest if as_bytes else digest_as_int(algorithm, digest))
 
     return tuple_link(function, chain.third)
+
+
+def _in_bulk(
+    tokens: Sequence[int],
+    end: int,
+    chunk_size: int,
+    start: ChunkHash,
+    link: Link,
+    chain: ChunkChain,
+    algorithm: str,
+    as_bytes: bool,
+    hash_of_none: int | None,
+) -> list[ChunkHash]:
+    from wire import bulk  # late: numpy takes longer to import than a short list to hash
+
+    third = _THIRD_ELEMENTS.get(chain.third, ())
+    quick: bulk.Quick[ChunkHash] | None
+    if chain.third == "text chain":
+        quick = bulk.hex_words
+    elif algorithm == "builtin":
+        quick = bulk.builtin(third, hash_of_none)
+    else:
+        carry = (fold if chain.folds else bytes) if as_bytes else functools.partial(digest_as_int, algorithm)
+        cut = (
+            (slice(8) if chain.folds else None) if as_bytes else slice(-8, None) if algorithm.startswith("sha256_cbor") else None
+        )
+        quick = bulk.digests(algorithm, third, carry, cut)
+    return bulk.in_bulk(tokens, end, chunk_size, start, quick, link)
 
 
 def _tuple_start(chain: ChunkChain, algorithm: str, none_hash: ChunkHash) -> ChunkHash:

@@ -12,7 +12,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from packaging.version import InvalidVersion, Version
+from packaging.version import Version
 
 from wire.chunks import TEXT_ALGORITHM, Chunk, Returns, chunk_hashes
 from wire.errors import EncodeError
@@ -164,7 +164,7 @@ def vllm_hashes(version: str | None) -> VllmHashes | None:
         return None
     try:
         parsed = Version(version)
-    except InvalidVersion:
+    except ValueError:  # InvalidVersion is one, and so is a number of more digits than Python reads
         raise EncodeError(f"{version!r} is not a version of vLLM; give one such as 0.11.0, or none") from None
     for first, hashes in reversed(_VLLM):
         if first <= parsed:
@@ -298,8 +298,10 @@ def seed_number(seed: str | None) -> int | None:
     if seed in {None, "", "random"}:
         return None
     assert seed is not None
-    if re.fullmatch(r"[ \t-\r]*[+]?[0-9]+", seed) and int(seed) < 1 << 32:
-        return int(seed)
+    if found := re.fullmatch(r"[ \t-\r]*[+]?0*([0-9]{1,10})", seed):
+        number = int(found[1])
+        if number < 1 << 32:
+            return number
     raise EncodeError(
         f"PYTHONHASHSEED={seed!r} is no seed: Python refuses to start with it, so there is no such deployment; "
         "give an integer from 0 to 4294967295, or random"
@@ -312,7 +314,7 @@ def python_version(text: str) -> tuple[int, int]:
     Raises:
         EncodeError: it is none, or older than 3.8, whose hash of tuples is another one.
     """
-    found = re.match(r"(3)\.([0-9]+)(?:\.[0-9]+)?(?:(?:a|b|rc)[0-9]+)?[+]?$", text.strip())
+    found = re.match(r"(3)\.([0-9]{1,4})(?:\.[0-9]+)?(?:(?:a|b|rc)[0-9]+)?[+]?$", text.strip())
     if found is None or int(found[2]) < 8:
         raise EncodeError(f"{text!r} is not a version of CPython that can be modelled; give 3.8 or later, such as 3.12")
     return int(found[1]), int(found[2])

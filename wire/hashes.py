@@ -22,6 +22,9 @@ ChainInput = tuple[object, ...]
 
 Digest = Callable[[object], bytes]
 
+MANY: Final = 512
+"""Tokens from which on :mod:`wire.bulk` makes a chain."""
+
 HASH_OF_NONE: Final = 0xFCA86420
 """``hash(None)`` from CPython 3.12 on; before, it is an address and differs from process to process."""
 
@@ -186,10 +189,18 @@ def token_hashes(tokens: Sequence[int], chunk_size: int) -> list[bytes]:
 
     blake3 over the previous digest and the tokens as big-endian uint32; a partial last chunk has none.
     """
+    if len(tokens) >= MANY and chunk_size > 0:
+        from wire import bulk  # late: it imports this module
+
+        end = len(tokens) - len(tokens) % chunk_size
+        return bulk.in_bulk(tokens, end, chunk_size, NONE_TOKEN_HASH, bulk.blake3_words, _token_link)
     previous = NONE_TOKEN_HASH
     hashes = []
     for start in range(0, len(tokens) - chunk_size + 1, chunk_size):
-        chunk = tokens[start : start + chunk_size]
-        previous = blake3(previous + struct.pack(f">{chunk_size}I", *chunk)).digest()
+        previous = _token_link(previous, tokens[start : start + chunk_size])
         hashes.append(previous)
     return hashes
+
+
+def _token_link(previous: bytes, chunk: Sequence[int]) -> bytes:
+    return blake3(previous + struct.pack(f">{len(chunk)}I", *chunk)).digest()

@@ -5,7 +5,8 @@ Source: ``lmcache.utils`` of each release (``CacheEngineKey``, ``LayerCacheEngin
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import functools
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Final, Literal
@@ -58,7 +59,7 @@ class KeyGrammar:
     tags_become_settings: bool = False
     """A tag that is read is taken for a request setting: a tag only if its name begins with :data:`TAG_PREFIX` once more."""
 
-    @property
+    @functools.cached_property
     def dtype_of_name(self) -> dict[str, str]:
         """Name in the key to torch name; where two dtypes share a name the later one wins, as it does upstream."""
         return {name: dtype for dtype, name in (self.dtype_names or {}).items()}
@@ -117,22 +118,44 @@ def format_key(release: Release, key: CacheKey) -> str:
         EncodeError: the key has a part that the release cannot write, or lacks one that it must.
     """
     grammar = KEY_GRAMMARS[release]
-    parts = [key.model, str(key.world_size), str(key.worker_id), _format_hash(release, grammar, key.chunk_hash)]
+    middle = _format_hash(release, grammar, key.chunk_hash)
+    before, behind = _around_hash(release, grammar, key)
+    return f"{before}{middle}{behind}"
+
+
+def format_keys(release: Release, identity: CacheKey, hashes: Sequence[ChunkHash]) -> list[str]:
+    """The key strings that differ in their hash alone; ``identity`` gives the rest.
+
+    Raises:
+        EncodeError: as `format_key` does, for the first key that the release cannot write.
+    """
+    if not hashes:
+        return []
+    grammar = KEY_GRAMMARS[release]
+    _format_hash(release, grammar, hashes[0])
+    before, behind = _around_hash(release, grammar, identity)
+    return [f"{before}{_format_hash(release, grammar, value)}{behind}" for value in hashes]
+
+
+def _around_hash(release: Release, grammar: KeyGrammar, key: CacheKey) -> tuple[str, str]:
+    """What stands before the hash of a key and behind it."""
+    before = [key.model, str(key.world_size), str(key.worker_id)]
     if grammar.prefix:
         if key.fmt is None:
             raise EncodeError(f"keys of lmcache {release} begin with the engine's name; fmt is missing")
-        parts.insert(0, key.fmt)
+        before.insert(0, key.fmt)
+    behind = []
     if grammar.dtype_names is not None:
         try:
-            parts.append(grammar.dtype_names[key.dtype or ""])
+            behind.append(grammar.dtype_names[key.dtype or ""])
         except KeyError:
             raise EncodeError(f"dtype {key.dtype!r} has no name in keys of lmcache {release}") from None
     if key.layer is not None:
-        parts.append(str(key.layer))
+        behind.append(str(key.layer))
     if key.tags and not grammar.tags:
         raise EncodeError(f"keys of lmcache {release} carry no tags")
-    parts += [f"{name}%{value}" for name, value in key.tags]
-    return "@".join(parts)
+    behind += [f"{name}%{value}" for name, value in key.tags]
+    return "".join(f"{part}@" for part in before), "".join(f"@{part}" for part in behind)
 
 
 def any_key(release: Release, model: str = "lmconform") -> str:
@@ -173,10 +196,11 @@ def parse_key_as_server(release: Release, text: str) -> CacheKey:
         DecodeError: the real server would drop the connection.
     """
     grammar = KEY_GRAMMARS[release]
-    parts = text.strip().split("@")
+    text = text.strip()
+    parts = text.split("@")
     position = _fixed_parts(grammar)
     layered = grammar.server_layers and len(parts) > position and parts[position].isdigit()
-    return _parse(release, grammar, text.strip(), parts, layered=layered)
+    return _parse(release, grammar, text, parts, layered=layered)
 
 
 def _fixed_parts(grammar: KeyGrammar) -> int:
@@ -196,7 +220,7 @@ def _parse(release: Release, grammar: KeyGrammar, text: str, parts: list[str], *
             dtype = grammar.dtype_of_name[name]
         except KeyError:
             raise DecodeError(f"key {text!r}: no dtype is called {name!r} in lmcache {release}") from None
-    tags = _parse_tags(text, parts[needed + layered :])
+    tags = _parse_tags(text, parts[needed + layered :]) if len(parts) > needed + layered else {}
     settings: dict[str, str] = {}
     if grammar.tags_become_settings:
         settings = {name: value for name, value in tags.items() if not name.startswith(TAG_PREFIX)}

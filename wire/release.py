@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
-from packaging.version import InvalidVersion, Version
+from packaging.version import Version
 
 from wire.errors import UnknownReleaseError
 
@@ -30,7 +30,7 @@ class Release:
         """
         try:
             version = Version(text.strip())
-        except InvalidVersion:
+        except ValueError:  # InvalidVersion is one, and so is a number of more digits than Python reads
             raise UnknownReleaseError(f"{text!r} is not a version of lmcache; give one such as {KNOWN_RELEASES[-1]}") from None
         release = cls(str(version))
         if version < Version(KNOWN_RELEASES[0]):
@@ -110,17 +110,18 @@ class RangeTable(Generic[T]):
     def __init__(self, name: str, *rows: tuple[str, T]) -> None:
         self.name = name
         self._rows = tuple((Release.parse(first), value) for first, value in rows)
-        self._found: dict[Release, T] = {}
+        self._found: dict[str, T] = {}
+        """By the text of the release, whose hash is quicker than that of a version."""
         firsts = [first for first, _ in self._rows]
         if firsts != sorted(firsts) or len(set(firsts)) != len(firsts):
             raise ValueError(f"table {name!r}: rows must be in rising order of release")
 
     def __getitem__(self, release: Release) -> T:
-        if release in self._found:
-            return self._found[release]
+        if release.text in self._found:
+            return self._found[release.text]
         for first, value in reversed(self._rows):
             if first <= release:
-                return self._found.setdefault(release, value)
+                return self._found.setdefault(release.text, value)
         raise UnknownReleaseError(f"{self.name}: nothing is known for lmcache {release}")
 
     def rows(self) -> Iterator[tuple[ReleaseRange, T]]:

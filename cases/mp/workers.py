@@ -13,12 +13,13 @@ from harness.client import Answer
 from harness.judge import Judge
 from harness.mp.keys import MpKeys
 from harness.mp.targets import CHUNK_SIZE, MpTarget
+from harness.per_process import PerProcess
 from harness.subject import DEFAULT_TIMEOUT_MS, Subject
 
 CHUNK: Final = CHUNK_SIZE
 CHUNK_BYTES: Final = 1024
 """Of the small layout."""
-_instances: Final = itertools.count(uuid.uuid4().int & 0x3FFFFFF0)
+_instances: Final = PerProcess(lambda: itertools.count(uuid.uuid4().int & 0x3FFFFFF0))
 
 
 @dataclass(frozen=True)
@@ -160,14 +161,14 @@ def worker(
     timeout_ms: int = DEFAULT_TIMEOUT_MS,
 ) -> Worker:
     """A new connection, over which the model of a test is registered under a new instance."""
-    connection, instance = client.connect(server, timeout_ms=timeout_ms), next(_instances)
+    connection, instance = client.connect(server, timeout_ms=timeout_ms), next(_instances.value)
     client.ok("mp_register", connection=connection, instance_id=instance, context=keys.context(world_size=world_size))
     return Worker(client, judge, connection, instance, rank)
 
 
 def knows_too(of: Worker, wanted: Request, *, rank: int = 0) -> Worker:
     """The same connection, over which the model of another request is registered as well."""
-    instance = next(_instances)
+    instance = next(_instances.value)
     about = wanted.keys.context(model_name=wanted.model, world_size=wanted.world_size)
     of.client.ok("mp_register", connection=of.connection, instance_id=instance, context=about)
     return replace(of, instance=instance, rank=rank)

@@ -24,7 +24,8 @@ sketch of a file, with most members left out:
     ...
     {{"record": "footer", "counts": {{"pass": 1, "fail": 35, "unsupported": 43, ...}}, "exit_code": 1, "complete": true, ...}}
 
-The other documents that commands write have schemas of their own: [compat](../../reports/schemas/compat-v1.schema.json),
+The other documents that commands write have schemas of their own: [bench](../../reports/schemas/bench-v1.schema.json),
+[compat](../../reports/schemas/compat-v1.schema.json),
 [diff](../../reports/schemas/diff-v1.schema.json),
 [drift](../../reports/schemas/drift-v1.schema.json) and [mutants](../../reports/schemas/mutants-v1.schema.json). So does
 [requirements.json](../spec/requirements.json): [requirements](../../reports/schemas/requirements-v1.schema.json)."""

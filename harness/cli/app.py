@@ -5,54 +5,16 @@ from __future__ import annotations
 import errno
 import functools
 import os
-import signal
 import sys
-import threading
 from collections.abc import Callable, Sequence
 from typing import Annotated, Any, Final
 
 import typer
-from rich.console import Console
-from rich.text import Text
 
-from fixturegen.errors import CaptureError, CorpusError, EnvironmentUnavailable
-from harness.cli import (
-    capture,
-    compat,
-    connector,
-    diff,
-    dissector,
-    drift,
-    explain,
-    keys,
-    list_cases,
-    list_releases,
-    merge,
-    mutants,
-    plugin,
-    report,
-    run,
-    serve,
-    server,
-    site,
-    smoke,
-    tap,
-    test,
-    verify,
-)
-from harness.client import ClientFailure
-from harness.failure import TargetUnavailable
-from harness.killmatrix.run import NothingShown
-from harness.requirements import RequirementError
-from harness.runner import BrokenCases
-from harness.tap.recording import RecordingError
-from harness.usage import UsageError
+from harness import interruption
+from harness.cli.commands import group_of
 from harness.version import TOOL_VERSION
-from mockserver.door import PortInUseError, RemoteHostError
-from mockserver.faults import FaultSpecError, NotApplicableError
-from reports.results import ResultsError
 from reports.verdict import ExitCode
-from wire.errors import WireError
 
 
 class _InterruptedError(Exception):
@@ -70,25 +32,15 @@ def _end_with(code: object, **_: object) -> None:
 def _guarded(command: Callable[..., object]) -> Callable[..., object]:
     @functools.wraps(command)
     def call(*args: Any, **kwargs: Any) -> object:
-        before = _terminate_as_interrupt()
         try:
-            return command(*args, **kwargs)
+            with interruption.in_order():
+                return command(*args, **kwargs)
         except KeyboardInterrupt:
             raise _InterruptedError from None
         except BrokenPipeError:
             raise _NobodyReadsError from None
-        finally:
-            if before is not None:
-                signal.signal(signal.SIGTERM, before)
 
     return call
-
-
-def _terminate_as_interrupt() -> Any:
-    """Let SIGTERM end a command as Ctrl-C does, so that results are kept and servers stopped; the handler before."""
-    if threading.current_thread() is not threading.main_thread():
-        return None
-    return signal.signal(signal.SIGTERM, signal.default_int_handler)
 
 
 def _show_version(wanted: bool) -> None:
@@ -98,6 +50,7 @@ def _show_version(wanted: bool) -> None:
 
 
 app = typer.Typer(
+    cls=group_of(_guarded),
     help="Test clients, servers and storage plugins of LMCache against captured bytes, a mock server and the real lmcache.",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
@@ -116,43 +69,33 @@ def _root(
     """Options before the command."""
 
 
-app.command("run")(_guarded(run.command))
-app.command("server")(_guarded(server.command))
-app.command("plugin")(_guarded(plugin.command))
-app.command("connector")(_guarded(connector.command))
-app.command("merge")(_guarded(merge.command))
-app.command("report")(_guarded(report.command))
-app.command("diff")(_guarded(diff.command))
-app.command("list")(_guarded(list_cases.command))
-app.command("releases")(_guarded(list_releases.command))
-app.command("smoke")(_guarded(smoke.command))
-app.command("serve")(_guarded(serve.command))
-app.command("keys")(_guarded(keys.command))
-app.command("capture")(_guarded(capture.command))
-app.command("verify")(_guarded(verify.command))
-app.command("dissector")(_guarded(dissector.command))
-app.command("drift")(_guarded(drift.command))
-app.command("site")(_guarded(site.command))
-app.command("compat")(_guarded(compat.command))
-tap.add_to(app, _guarded)
-app.command("explain")(_guarded(explain.command))
-app.command("mutants")(_guarded(mutants.command))
-app.command("test", context_settings={"allow_extra_args": True, "ignore_unknown_options": True})(_guarded(test.command))
+_Classes = Sequence[tuple[str, str]]
+"""Classes of errors by module and name: a module that was not imported has raised nothing."""
 
-_BAD_INPUT: Final = (
-    UsageError,
-    WireError,
-    FaultSpecError,
-    NotApplicableError,
-    RemoteHostError,
-    PortInUseError,
-    CorpusError,
-    ResultsError,
-    RecordingError,
-    RequirementError,
-    ClientFailure,
+_BAD_INPUT: Final[_Classes] = (
+    ("harness.usage", "UsageError"),
+    ("wire.errors", "WireError"),
+    ("mockserver.faults", "FaultSpecError"),
+    ("mockserver.faults", "NotApplicableError"),
+    ("mockserver.door", "RemoteHostError"),
+    ("mockserver.door", "PortInUseError"),
+    ("fixturegen.errors", "CorpusError"),
+    ("reports.results", "ResultsError"),
+    ("harness.tap.recording", "RecordingError"),
+    ("harness.requirements", "RequirementError"),
+    ("harness.client", "ClientFailure"),
 )
-_BAD_ENVIRONMENT: Final = (TargetUnavailable, EnvironmentUnavailable, CaptureError, BrokenCases, NothingShown)
+_BAD_ENVIRONMENT: Final[_Classes] = (
+    ("harness.failure", "TargetUnavailable"),
+    ("fixturegen.errors", "EnvironmentUnavailable"),
+    ("fixturegen.errors", "CaptureError"),
+    ("harness.runner", "BrokenCases"),
+    ("harness.killmatrix.run", "NothingShown"),
+)
+
+
+def _is_one_of(error: Exception, classes: _Classes) -> bool:
+    return any(isinstance(error, getattr(sys.modules[module], name)) for module, name in classes if module in sys.modules)
 
 
 def run_app(words: Sequence[str]) -> int:
@@ -163,22 +106,35 @@ def run_app(words: Sequence[str]) -> int:
         return end.code if isinstance(end.code, int) else ExitCode.CONFORMANT
     except _InterruptedError:
         return _explain("interrupted", ExitCode.UNDECIDED)
-    except _BAD_INPUT as error:
-        return _explain(str(error), ExitCode.USAGE)
-    except _BAD_ENVIRONMENT as error:
-        return _explain(str(error), ExitCode.UNDECIDED)
-    except (_NobodyReadsError, BrokenPipeError):
-        # Whatever is still buffered must not fail again when the interpreter ends.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return ExitCode.UNDECIDED
-    except OSError as error:
-        if error.errno in {errno.ENOSPC, errno.EDQUOT, errno.EIO}:
-            return _explain(f"the disk cannot be written ({error.strerror}); results so far are incomplete", ExitCode.UNDECIDED)
-        return _explain(f"{error.strerror or error}{f': {error.filename}' if error.filename else ''}", ExitCode.USAGE)
+    except Exception as error:
+        code = _foreseen(error)
+        if code is None:
+            raise
+        return code
     return ExitCode.CONFORMANT
 
 
+def _foreseen(error: Exception) -> int | None:
+    """Tell an error in one paragraph; None for one that nobody has foreseen."""
+    if _is_one_of(error, _BAD_INPUT):
+        return _explain(str(error), ExitCode.USAGE)
+    if _is_one_of(error, _BAD_ENVIRONMENT):
+        return _explain(str(error), ExitCode.UNDECIDED)
+    if isinstance(error, _NobodyReadsError | BrokenPipeError):
+        # Whatever is still buffered must not fail again when the interpreter ends.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return ExitCode.UNDECIDED
+    if isinstance(error, OSError):
+        if error.errno in {errno.ENOSPC, errno.EDQUOT, errno.EIO}:
+            return _explain(f"the disk cannot be written ({error.strerror}); results so far are incomplete", ExitCode.UNDECIDED)
+        return _explain(f"{error.strerror or error}{f': {error.filename}' if error.filename else ''}", ExitCode.USAGE)
+    return None
+
+
 def _explain(message: str, code: int) -> int:
+    from rich.console import Console
+    from rich.text import Text
+
     console = Console(stderr=True, highlight=False)
     console.print(Text.assemble(("lmconform: ", "bold"), message), soft_wrap=True)
     return int(code)

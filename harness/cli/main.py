@@ -5,16 +5,23 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 
+from harness import interruption
 from harness.version import TOOL_VERSION
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run a command.
+    """Run a command; without arguments, that of the program, which ends with it.
 
     Returns:
         0 conformant or done, 1 not conformant, 2 usage or bad input, 3 the harness or its environment failed.
     """
-    words = list(sys.argv[1:] if arguments is None else arguments)
+    with interruption.at_once():
+        if arguments is None:
+            interruption.leave(_run(sys.argv[1:]))
+        return _run(list(arguments))
+
+
+def _run(words: list[str]) -> int:
     if words == ["--version"]:
         print(f"lmconform {TOOL_VERSION}")
         return 0
@@ -28,4 +35,4 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main()

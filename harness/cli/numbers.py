@@ -31,3 +31,11 @@ def seconds(value: str | float) -> float:
         return read_decimal(value) if isinstance(value, str) else value
     except NoNumber:
         raise typer.BadParameter(f"{shown(str(value))!r} is no number of seconds; write such as 15 or 0.5") from None
+
+
+def part(value: str | float) -> float:
+    """Read a ratio."""
+    try:
+        return read_decimal(value) if isinstance(value, str) else value
+    except NoNumber:
+        raise typer.BadParameter(f"{shown(str(value))!r} is no ratio; write such as 0.8") from None

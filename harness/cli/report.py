@@ -11,6 +11,7 @@ from harness.cli import options
 from harness.files import results_file, write_document
 from harness.usage import UsageError
 from harness.wanted import context_of, read_address, read_format, read_place
+from reports.bench.document import read_bench
 from reports.formats.table import FORMATS
 from reports.results import read_results
 from reports.terminal import make_console, print_summary
@@ -35,6 +36,10 @@ def command(
         typer.Option("--spec-url", metavar="URL", help="Where docs/spec is published; rules of SARIF link to its pages."),
     ] = None,
     label: Annotated[str | None, typer.Option("--label", help="The left side of a badge.")] = None,
+    bench: Annotated[
+        Path | None,
+        typer.Option("--bench", metavar="FILE", help="The bench.json of the same client, whose plots the page shows as well."),
+    ] = None,
 ) -> int:
     """Write the results of a run in another format, without running anything.
 
@@ -46,6 +51,7 @@ def command(
         ("--sarif-location", place, ("sarif",)),
         ("--spec-url", address, ("sarif",)),
         ("--label", label, ("badge-json", "badge-svg")),
+        ("--bench", bench, ("html",)),
     ):
         if value is not None and chosen.name not in names:
             raise UsageError(f"{option} is for --format {' and '.join(names)}, not for {chosen.name}")
@@ -54,8 +60,9 @@ def command(
     if chosen.name == "text" and out is None:
         print_summary(make_console(), run, path, limit=failures)
         return 0
-    data = chosen.write(run, context_of(path, place=place, label=label, specification=address))
-    write_document(data, out, taken=(path,))
+    measured = read_bench(bench) if bench is not None else None
+    data = chosen.write(run, context_of(path, place=place, label=label, specification=address, bench=measured))
+    write_document(data, out, taken=(path, *([bench] if bench is not None else [])))
     if out is not None:
         typer.echo(f"{out}: {chosen.name} of {path}", err=True)
     return 0

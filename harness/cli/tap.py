@@ -289,11 +289,11 @@ def case(
     return int(ExitCode.CONFORMANT)
 
 
-def add_to(app: typer.Typer, guarded: Callable[[Callable[..., object]], Callable[..., object]]) -> None:
-    """Add the command and its subcommands."""
+def group(guarded: Callable[[Callable[..., object]], Callable[..., object]]) -> typer.Typer:
+    """The command and its subcommands."""
     settings = {"help_option_names": ["-h", "--help"]}
-    group = typer.Typer(invoke_without_command=True, rich_markup_mode=None, context_settings=settings)
-    group.callback()(guarded(record))
+    found = typer.Typer(invoke_without_command=True, rich_markup_mode=None, add_completion=False, context_settings=settings)
+    found.callback()(guarded(record))
     for name, command in (("replay", replay), ("case", case), ("redact", redact)):
-        group.command(name)(guarded(command))
-    app.add_typer(group, name="tap")
+        found.command(name)(guarded(command))
+    return found

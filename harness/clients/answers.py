@@ -44,7 +44,7 @@ def _checked(answer: dict[str, Any], op: str, scratch: Path) -> Answer:
     if "error" in answer:
         return Error(answer["error"]["class"], answer["error"]["message"])
     check_member(op, "ok", answer["ok"])
-    return Ok(from_json(op, "ok", answer["ok"], scratch))
+    return Ok(from_json(op, "ok", answer["ok"], scratch), answer.get("took_ns"))
 
 
 def answer_members(answer: Answer) -> dict[str, Any]:
@@ -67,8 +67,8 @@ def check_miss(op: str) -> None:
 def _parsed(line: bytes) -> dict[str, Any]:
     try:
         text = line.decode("utf-8")
-        value = json.loads(text, parse_constant=_no_constant)
-        if "\\ud" in text.lower():
+        value = json.loads(text) if text.startswith(_BYTE_ORDER_MARK) else _DECODER.decode(text)
+        if "\\u" in text and "\\ud" in text.lower():
             # An escape may hold half of a character; such text could not be written to a report.
             json.dumps(value, ensure_ascii=False).encode("utf-8")
     except UnicodeDecodeError as error:
@@ -84,6 +84,12 @@ def _parsed(line: bytes) -> dict[str, Any]:
 
 def _no_constant(name: str) -> None:
     raise ValueError(f"{name} is not JSON")
+
+
+_DECODER: Final = json.JSONDecoder(parse_constant=_no_constant)
+"""One for all lines: ``json.loads`` makes one for each where anything is not as usual."""
+_BYTE_ORDER_MARK: Final = "\ufeff"
+"""``json.loads`` has a word of its own for it."""
 
 
 def _check_id(answer: dict[str, Any], waiting: Collection[int]) -> None:

@@ -163,6 +163,11 @@ class ContainerSession(StdioSession):
             raise ClientUnavailable(f"--cpus {spec.cpus:g} of docker: the container engine has {most}")
         self._cpus = spec.cpus if spec.cpus is not None else min(CPUS, float(most))
 
+    @property
+    def pid(self) -> int | None:
+        """Nothing: the client is a process of the container, and none that was started here."""
+        return None
+
     def _launch(self) -> SupervisedProcess:
         limit = self.budget.memory if self.budget.memory is not None else MOST
         guest = Guest(

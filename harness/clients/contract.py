@@ -73,7 +73,10 @@ def check_python(op: str, side: Side, value: object) -> dict[str, Any]:
     """
     if not isinstance(value, Mapping):
         raise ContractViolation(side, "a mapping with the members of the contract", value)
-    plain = {name: _plain(item) for name, item in value.items()}
+    try:
+        plain = {name: _plain(item) for name, item in value.items()}
+    except RecursionError:
+        raise ContractViolation(side, "values that are not nested so deep, nor in themselves") from None
     stand_in = dict(plain)
     for name in bytes_members(op, side) & stand_in.keys():
         if not isinstance(plain[name], bytes):
@@ -179,11 +182,16 @@ def _type_text(wanted: str | list[str], schema: Mapping[str, Any]) -> str:
     return types if described.startswith(f"{types}, ") else described
 
 
+_SCALARS: Final = frozenset({str, int, float, bool, type(None)})
+
+
 def _is_bytes(value: object) -> bool:
     return isinstance(value, bytes | bytearray | memoryview)
 
 
 def _plain(value: Any) -> Any:
+    if type(value) in _SCALARS:
+        return value
     if _is_bytes(value):
         return bytes(value)
     if isinstance(value, Mapping):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import sys
+import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, Final
@@ -72,7 +73,9 @@ def perform(client: object, op: str, args: Mapping[str, Any]) -> Answer:
             return Ok({})
         return Unsupported(f"no operation {op!r}")
     try:
-        return Ok(method(**args))
+        began = time.perf_counter_ns()
+        values = method(**args)
+        return Ok(values, time.perf_counter_ns() - began)
     except MissError:
         return Miss()
     except UnsupportedError as error:

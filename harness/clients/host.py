@@ -1,6 +1,7 @@
 """Serves a Python client class over standard streams: ``python -m harness.clients.host package.module:Class``.
 
-So a Python client can be judged in a process of its own: ``stdio:python -m harness.clients.host mine:Client``.
+So a Python client can be judged in a process of its own: ``stdio:python -m harness.clients.host mine:Client``. With ``--timed``
+in front of the class each result says how long the class itself took for it.
 """
 
 from __future__ import annotations
@@ -22,31 +23,35 @@ from harness.clients.dispatch import load_factory, perform
 from harness.clients.payloads import from_json, to_json
 from harness.clients.scratch import leave
 
+TIMED: Final = "--timed"
 UNAVAILABLE: Final = 69
 """Exit status where the client cannot be made: the service is unavailable, in the words of sysexits.h."""
 
 
 def main(arguments: list[str]) -> int:
     """The program."""
-    if len(arguments) != 1:
-        print("usage: python -m harness.clients.host package.module:Class", file=sys.stderr)
+    timed = arguments[:1] == [TIMED]
+    places = arguments[timed:]
+    if len(places) != 1:
+        print(f"usage: python -m harness.clients.host [{TIMED}] package.module:Class", file=sys.stderr)
         return 2
     # What the client prints must not end up between the answers.
     answers = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)
     try:
-        client = load_factory(arguments[0])()
+        client = load_factory(places[0])()
     except ClientUnavailable as error:
         print(error, file=sys.stderr)
         return UNAVAILABLE
-    return Host(client).serve(sys.stdin.buffer, answers)
+    return Host(client, timed=timed).serve(sys.stdin.buffer, answers)
 
 
 class Host:
     """One client object that answers request lines: one after the other, or in threads once it declared ``concurrent``."""
 
-    def __init__(self, client: object) -> None:
+    def __init__(self, client: object, *, timed: bool = False) -> None:
         self._client = client
+        self._timed = timed
         self._scratch = Path.cwd()
         self._files = itertools.count(1)
         self._concurrent = False
@@ -102,6 +107,8 @@ class Host:
             members = answer_members(answer)
             if isinstance(answer, Ok):
                 members["ok"] = to_json(members["ok"], self._leave)
+                if self._timed and answer.took_ns is not None:
+                    members["took_ns"] = answer.took_ns
             return json.dumps({"id": number, **members}).encode("ascii") + b"\n"
         except (TypeError, ValueError, AttributeError) as error:
             failure = Error("internal", f"the result cannot be written as JSON: {error}")

@@ -128,7 +128,7 @@ class InProcessSession(ClientSession):
         try:
             if isinstance(answer, Miss):
                 check_miss(op)
-            return Ok(check_python(op, "ok", answer.values)) if isinstance(answer, Ok) else answer
+            return Ok(check_python(op, "ok", answer.values), answer.took_ns) if isinstance(answer, Ok) else answer
         except ContractViolation as violation:
             self._discard()
             raise AdapterFault(f"{op}: {violation}\n  answer received: {self.last_received}") from None

@@ -1,7 +1,7 @@
 """Example conversations of the contract, recorded: ``python -m harness.clients.recordings`` makes them again.
 
 Each is a file of JSON Lines beside the schemas: first what it shows, then every line with who wrote it. Nothing in them is
-written by hand; only what no two runs have in common is replaced: the scratch directory, ports, and numbers of processes.
+written by hand; only what no two runs have in common is replaced: the scratch directory, ports, numbers of processes and times.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from harness.client import MP_PURE, PURE, Call
+from harness.clients.host import TIMED
 from harness.clients.samples import sample_arguments, sample_key
 from harness.clients.schema_files import DIRECTORY
 from harness.clients.session import ClientSession
@@ -37,6 +38,7 @@ _REPLACED: Final = (
     (r'("port": ?)\d+', r"\g<1>65432"),
     (r"(127\.0\.0\.1:)\d+", r"\g<1>65432"),
     (r"client-\d+-", "client-1-"),
+    (r'("took_ns": ?)\d+', r"\g<1>123456"),
     (r"(known: 0\.3\.1 to )[\w.]+", rf"\g<1>{RELEASE}"),
 )
 
@@ -75,8 +77,8 @@ def record(conversation: Conversation) -> str:
     return "".join(json.dumps(line) + "\n" for line in lines)
 
 
-def _hosted(name: str) -> list[str]:
-    return program("harness.clients.host", [f"{_ADAPTERS}:{name}"])
+def _hosted(name: str, *options: str) -> list[str]:
+    return program("harness.clients.host", [*options, f"{_ADAPTERS}:{name}"])
 
 
 def _ask(session: ClientSession, op: str, **args: Any) -> None:
@@ -115,6 +117,16 @@ def _connected(session: ClientSession, server: Server) -> None:
     _ask(session, "close", connection="c1")
     _ask(session, "close", connection="c1")
     _ask(session, "state")
+
+
+def _timed(session: ClientSession, server: Server) -> None:
+    about = {"connection": "c1", "key": sample_key(RELEASE)}
+    value = sample(lm_profile(Release.parse(RELEASE)))
+    _connect(session, server, "c1")
+    _ask(session, "put", **about, **value.stored)
+    _ask(session, "exist", **about)
+    _ask(session, "get", **about, expect=value.expect)
+    _ask(session, "close", connection="c1")
 
 
 def _errors(session: ClientSession, server: Server) -> None:
@@ -213,6 +225,7 @@ CONVERSATIONS: Final = (
     Conversation("unsupported", "what a client does not implement", _unsupported, _hosted("Recorded")),
     Conversation("files", "more than 64 KiB, which travel in files of the scratch directory", _files, _hosted("OneAtATime")),
     Conversation("concurrent", "three requests under way, the last one answered first", _backwards, program(_ADAPTERS, [])),
+    Conversation("timed", "results with the time that the client itself took for them", _timed, _hosted("Recorded", TIMED)),
     Conversation("mp-pure", "each operation on the multiprocess wire without a connection", _mp_pure, _MP),
     Conversation(
         "mp-connected", "chunks stored, found and loaded over shared memory; misses, refusals and silence", _mp_connected, _MP,

@@ -5,18 +5,20 @@ from __future__ import annotations
 import os
 import shlex
 import shutil
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
 from fixturegen.environment import LOCALHOST
 from harness.client import Budget, ClientCrash, ClientUnavailable
 from harness.clients.dispatch import BUILT_IN, load_factory
-from harness.clients.host import UNAVAILABLE
+from harness.clients.host import TIMED, UNAVAILABLE
 from harness.clients.inprocess import InProcessSession
 from harness.clients.real import real_client, real_mp_client
 from harness.clients.session import ClientSession
 from harness.clients.stdio import Listener, StdioSession
 from harness.interpreter import program
+from harness.paths import exists, is_file
 from harness.supervise import exit_text
 
 _FORMS: Final = (
@@ -33,11 +35,13 @@ def open_client(
     budget: Budget | None = None,
     scratch_parent: Path | None = None,
     apart: bool = False,
+    timed: bool = False,
     listen: Listener | None = None,
 ) -> ClientSession:
     """A running client; ``apart`` gives a Python client a process of its own, so that it takes nothing along when it dies.
 
-    ``listen`` hears each line, of a client that speaks in lines.
+    ``timed`` lets a Python client in a process of its own say how long it took, and ``listen`` hears each line, of a client that
+    speaks in lines.
 
     Raises:
         ClientUnavailable: the specification is wrong or the client cannot be started; the message is one sentence for the user.
@@ -48,7 +52,7 @@ def open_client(
     if runs_inside(spec):
         place = _place(kind, rest)
         if apart:
-            return _hosted(place, budget, scratch_parent, listen)
+            return _hosted([*([TIMED] if timed else []), place], budget, scratch_parent, listen)
         return InProcessSession(load_factory(place), budget=budget, scratch_parent=scratch_parent)
     if kind == "stdio":
         return StdioSession(parse_command(rest), budget=budget, scratch_parent=scratch_parent, listen=listen)
@@ -96,9 +100,11 @@ def _place(kind: str, rest: str) -> str:
     return rest if kind == "python" else BUILT_IN[kind]
 
 
-def _hosted(place: str, budget: Budget | None, scratch_parent: Path | None, listen: Listener | None) -> ClientSession:
+def _hosted(
+    arguments: Sequence[str], budget: Budget | None, scratch_parent: Path | None, listen: Listener | None
+) -> ClientSession:
     try:
-        command = program("harness.clients.host", [place])
+        command = program("harness.clients.host", arguments)
         return StdioSession(command, budget=budget, scratch_parent=scratch_parent, listen=listen)
     except ClientCrash as crash:
         if exit_text(UNAVAILABLE) in str(crash):
@@ -125,13 +131,13 @@ def _program(name: str) -> str:
     if os.sep not in name:
         found = shutil.which(name)
         if found is None:
-            hint = f"; there is one in the current directory, write stdio:./{name}" if Path(name).is_file() else ""
+            hint = f"; there is one in the current directory, write stdio:./{name}" if is_file(name) else ""
             raise ClientUnavailable(f"there is no command {name!r} on the search path{hint}")
         return found
     path = Path.cwd() / name
-    if not path.exists():
+    if not exists(path):
         raise ClientUnavailable(f"there is no file {path}")
-    if not path.is_file():
+    if not is_file(path):
         raise ClientUnavailable(f"{path} is not a file that could be run")
     if not os.access(path, os.X_OK):
         raise ClientUnavailable(f"{path} is not executable; try: chmod +x {shlex.quote(name)}")
@@ -140,7 +146,7 @@ def _program(name: str) -> str:
 
 def _suggestion(spec: str) -> str:
     word = spec.strip().partition(" ")[0]
-    if Path(word).exists() or shutil.which(word):
+    if exists(word) or shutil.which(word):
         return f" (to run it as a program: stdio:{spec.strip()})"
     if ":" in spec and "/" not in spec:
         return f" (to load a class: python:{spec.strip()})"

@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar, Final, Literal
 
 from harness.client import (
     AdapterFault,
@@ -31,6 +31,10 @@ from harness.supervise import LineTooLong, PipeClosed, ProcessEnded, SupervisedP
 
 Listener = Callable[[Literal["->", "<-"], bytes], None]
 """Hears each line of a conversation: to the client, and from it."""
+
+
+_ENCODER: Final = json.JSONEncoder(separators=(",", ":"))
+"""One for all lines: ``json.dumps`` makes one for each where anything is not as usual."""
 
 
 def _deaf(direction: Literal["->", "<-"], line: bytes) -> None:
@@ -74,6 +78,11 @@ class StdioSession(ClientSession):
         if self._process is not None:
             self._process.pump_stderr()
         return self._tail.text()
+
+    @property
+    def pid(self) -> int | None:
+        """The number of the process that was started, while it runs."""
+        return self._process.pid if self._process is not None else None
 
     def mark(self) -> None:
         """Begin a new stretch of standard error."""
@@ -205,7 +214,7 @@ class StdioSession(ClientSession):
             "args": to_json(args, leave),
             "deadline_ms": max(1, round(deadline * 1000)),
         }
-        line = json.dumps(request, separators=(",", ":")).encode("ascii") + b"\n"
+        line = _ENCODER.encode(request).encode("ascii") + b"\n"
         if len(line) > LINE_LIMIT:
             self._scratch.sweep(files)
             raise ContractViolation("the line", f"at most {LINE_LIMIT} bytes", f"{len(line)} bytes for {op}")

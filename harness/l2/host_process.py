@@ -339,7 +339,7 @@ def _members(text: bytearray) -> tuple[dict[str, Any], list[int]]:
         found = json.loads(text)
         sizes = [int(size) for size in found.pop("blobs")]
         is_answer = isinstance(found["ok"], dict) if "ok" in found else isinstance(found["failed"] + found["text"], str)
-    except (ValueError, TypeError, LookupError, AttributeError, RecursionError) as error:
+    except (ValueError, TypeError, LookupError, AttributeError, OverflowError, RecursionError) as error:
         raise _NoAnswerError(f"{bytes(text[:40])!r}: {type(error).__name__}") from None
     if not is_answer or min(sizes, default=0) < 0 or sum(sizes) > BLOBS_LIMIT:
         raise _NoAnswerError(f"{bytes(text[:40])!r}")

@@ -76,13 +76,15 @@ class Exchanges:
     routing_id: bytes | None = None
     receive_buffer: int = 0
     """Messages that this side takes before it is read; 0 for ZeroMQ's own choice."""
+    shared: zmq.Context[zmq.Socket[bytes]] | None = None
+    """A context of many connections, which is not ended with this one; each has one of its own, with a thread, if None."""
     _uids: Any = field(default_factory=itertools.count)
     _kept: list[list[bytes]] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         self.table: OperationTable = operation_table(self.release)
         self._place_on_tape = TAPES.ours.open()
-        self._context = zmq.Context()
+        self._context = zmq.Context() if self.shared is None else self.shared
         self._socket: zmq.Socket[bytes] = self._context.socket(zmq.DEALER)
         self._socket.setsockopt(zmq.LINGER, 0)
         self._socket.setsockopt(zmq.MAXMSGSIZE, LARGEST_FRAME)
@@ -114,7 +116,9 @@ class Exchanges:
     def close(self) -> None:
         """Close; what was not sent yet is not sent."""
         TAPES.ours.did(self._place_on_tape, "client", "close")
-        self._context.destroy(linger=0)
+        self._socket.close(linger=0)
+        if self.shared is None:
+            self._context.destroy(linger=0)
 
     # Messages
 

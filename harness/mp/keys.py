@@ -9,6 +9,7 @@ from typing import Any, Final
 
 from fixturegen.vector import patterned
 from harness.mp.targets import CHUNK_SIZE
+from harness.per_process import PerProcess
 from wire.mp.records import key_record
 from wire.release import Release
 
@@ -20,12 +21,12 @@ class MpKeys:
     """Makes mp keys of the contract; all of one maker have one model, and each has a request id of its own."""
 
     _numbers = itertools.count(1)
-    _run = uuid.uuid4().hex[:8]
+    _run = PerProcess(lambda: uuid.uuid4().hex[:8])
 
     def __init__(self, release: Release) -> None:
         self.release = release
         self._number = next(self._numbers)
-        self.model = f"lmconform/{self._run}/{self._number}"
+        self.model = f"lmconform/{self._run.value}/{self._number}"
         self.instance = 1000 + self._number
         """An instance id that no other maker of this process has."""
 
@@ -47,7 +48,7 @@ class MpKeys:
 
     def request_id(self) -> str:
         """A request id that nobody else has."""
-        return f"lmconform-{self._run}-{next(self._numbers)}"
+        return f"lmconform-{self._run.value}-{next(self._numbers)}"
 
     def context(self, **changes: Any) -> dict[str, Any]:
         """A small layout of this model: 1024 bytes a chunk."""

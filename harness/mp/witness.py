@@ -16,6 +16,7 @@ from fixturegen.vector import patterned
 from harness.judge import Judge
 from harness.mp.exchanges import MpPeerFailed, Place
 from harness.mp.peer import Engine, MpPeer, Prompt
+from harness.per_process import PerProcess
 from wire.mp.objects import TOKEN_MODE
 from wire.release import Release
 
@@ -25,7 +26,7 @@ CHUNKS: Final = 2
 
 _numbers: Final = itertools.count(1)
 _run: Final = uuid.uuid4().hex[:8]
-_instances: Final = itertools.count((uuid.uuid4().int & 0x0FFFFFFF) << 8)
+_instances: Final = PerProcess(lambda: itertools.count((uuid.uuid4().int & 0x0FFFFFFF) << 8))
 
 
 def new_model() -> str:
@@ -40,7 +41,7 @@ def new_request() -> str:
 
 def new_instance() -> int:
     """An instance id that nobody else has."""
-    return next(_instances)
+    return next(_instances.value)
 
 
 def some_tokens(chunks: int, chunk_size: int, *, first: int | None = None) -> list[int]:

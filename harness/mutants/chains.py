@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import replace
 
 from harness.mutants.mutant import mutant
 from harness.reference.chains import HASH_OF_NONE, Chains
@@ -47,7 +46,7 @@ class OtherChain(Chains):
             link = self.link(release, algorithm, as_bytes)
             hashes = self.hashes(pieces, self.start(release, none_hash), link)
         found = [Chunk(index * chunk_size, index * chunk_size + len(pieces[index]), value) for index, value in enumerate(hashes)]
-        return [replace(chunk, chunk_hash=self.key_hash(chunk.chunk_hash)) for chunk in found if chunk.start >= skip]
+        return [chunk._replace(chunk_hash=self.key_hash(chunk.chunk_hash)) for chunk in found if chunk.start >= skip]
 
     def hashes(self, pieces: Iterable[Tokens], start: ChunkHash | None, link: Link) -> Iterator[ChunkHash]:
         """One hash for each piece."""

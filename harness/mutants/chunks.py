@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 from harness.mutants.chains import KEYS, Tokens
@@ -69,7 +68,7 @@ class ChunkOfNothing(ReferenceClient):
 class _RoundsUp(Chains):
     def chunks(self, release: Release, tokens: Tokens, *, chunk_size: int, **members: Any) -> list[Chunk]:
         found = super().chunks(release, tokens, chunk_size=chunk_size, **members)
-        return [replace(chunk, end=chunk.start + chunk_size) for chunk in found]
+        return [chunk._replace(end=chunk.start + chunk_size) for chunk in found]
 
 
 @mutant(
@@ -85,7 +84,7 @@ class RoundsUp(ReferenceClient):
 
 class _IncludesTheEnd(Chains):
     def chunks(self, release: Release, tokens: Tokens, **members: Any) -> list[Chunk]:
-        return [replace(chunk, end=chunk.end - 1) for chunk in super().chunks(release, tokens, **members)]
+        return [chunk._replace(end=chunk.end - 1) for chunk in super().chunks(release, tokens, **members)]
 
 
 @mutant(
@@ -103,7 +102,7 @@ class _SkipsUnhashed(Chains):
     def chunks(self, release: Release, tokens: Tokens, *, skip: int, chunk_size: int, **members: Any) -> list[Chunk]:
         skip -= skip % chunk_size
         found = super().chunks(release, tokens[skip:], skip=0, chunk_size=chunk_size, **members)
-        return [replace(chunk, start=chunk.start + skip, end=chunk.end + skip) for chunk in found]
+        return [chunk._replace(start=chunk.start + skip, end=chunk.end + skip) for chunk in found]
 
 
 @mutant(

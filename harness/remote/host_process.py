@@ -7,12 +7,14 @@ import json
 import os
 import re
 import signal
+import stat
 import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
 from harness.client import ClientCrash, ClientFailure, ClientHang, ClientUnavailable
+from harness.clients.scratch import leave
 from harness.processes import PARENT, stat_number
 from harness.supervise import LineTooLong, PipeClosed, ProcessEnded, SupervisedProcess, Tail, exit_text
 
@@ -170,19 +172,23 @@ class Host:
             return {"hex": data.hex()}
         self._payloads += 1
         path = self.folder / f"request-{self._payloads % 64}"
-        path.write_bytes(data)
+        try:
+            path.unlink(missing_ok=True)
+            leave(self.folder, path.name, data)  # never through a link that the connector left there
+        except OSError as error:
+            raise self._no_answer("a payload", str(error)) from None
         return {"file": str(path)}
 
     def taken(self, value: Mapping[str, str]) -> bytes:
-        """A payload of an answer."""
-        if "hex" in value:
-            return bytes.fromhex(value["hex"])
-        path = Path(value["file"])
-        if path.parent != self.folder or path.is_symlink():
-            raise self._no_answer("a payload", value)
-        data = path.read_bytes()
-        path.unlink()
-        return data
+        """A payload of an answer.
+
+        Raises:
+            ClientCrash: it is none: no digits, or no regular file in the folder of this host.
+        """
+        try:
+            return bytes.fromhex(value["hex"]) if "hex" in value else read_payload(self.folder, value["file"])
+        except (OSError, TypeError, LookupError, ValueError):
+            raise self._no_answer("a payload", value) from None
 
     def _send(self, op: str, args: Mapping[str, Any], deadline: float) -> None:
         line = json.dumps({"op": op, "args": args}, separators=(",", ":")).encode("ascii") + b"\n"
@@ -247,8 +253,8 @@ class Host:
         with contextlib.suppress(ProcessLookupError):
             os.kill(self._child, signal.SIGUSR1)
         until = time.monotonic() + _STACKS
-        with contextlib.suppress(TimeoutError, ProcessEnded, PipeClosed, ValueError):
-            if "ended" in json.loads(self._process.receive(until)):  # it did not survive the question
+        with contextlib.suppress(TimeoutError, ProcessEnded, PipeClosed, LineTooLong):
+            if _says_ended(self._process.receive(until)):  # it did not survive the question
                 self._child = None
 
     def _ended(self, deadline: float) -> None:
@@ -256,10 +262,8 @@ class Host:
         until = time.monotonic() + deadline
         while True:
             try:
-                if "ended" in json.loads(self._process.receive(until)):
+                if _says_ended(self._process.receive(until)):
                     return
-            except ValueError:  # the line that it was about to write
-                continue
             except (TimeoutError, ProcessEnded, PipeClosed, LineTooLong):
                 self.stop()
                 return
@@ -268,3 +272,31 @@ class Host:
     def usable(self) -> bool:
         """Whether it may be asked for another connector."""
         return self._process.wait(time.monotonic()) is None
+
+
+def read_payload(folder: Path, name: str) -> bytes:
+    """The content of a file that the other side left in a folder; the file is deleted.
+
+    Raises:
+        OSError: there is no such file, or it is a link or no regular file: nothing is waited for, and nothing followed.
+        ValueError: the file is not in this folder.
+    """
+    path = Path(name)
+    if path.parent != folder or path.name in {"", ".."}:
+        raise ValueError(f"{name!r} is not in {folder}")
+    descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC | os.O_NOFOLLOW)
+    with os.fdopen(descriptor, "rb") as file:
+        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+            raise OSError(f"{name!r} is no regular file")
+        data = file.read()
+    path.unlink()
+    return data
+
+
+def _says_ended(line: bytes) -> bool:
+    """Whether a line says that the process of the connector is gone; the line that it was about to write says nothing."""
+    try:
+        found = json.loads(line)
+    except (ValueError, RecursionError):
+        return False
+    return isinstance(found, dict) and "ended" in found

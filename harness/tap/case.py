@@ -16,6 +16,7 @@ from harness.tap.recording import Recording, RecordingError
 from harness.tap.wires import wire
 from harness.usage import UsageError
 from reports.escape import escape
+from reports.plain import clip
 from wire.release import KNOWN_RELEASES, Release
 
 _LONGEST_CASE: Final = 1 << 30
@@ -139,7 +140,7 @@ def write_case(path: Path, folder: Path, name: str) -> tuple[Path, Path]:
         raise UsageError(f"--name takes lower-case letters, digits and underscores, as in the name of a test, not {name!r}")
     module, data = folder / f"test_{name}.py", folder / f"{name}.case.json"
     for file in (module, data):
-        if file.exists():
+        if file.exists() or file.is_symlink():
             raise RecordingError(f"{escape(str(file))} is there already; give another --name, or remove it first")
     case = make_case(path, name)
     try:
@@ -184,16 +185,22 @@ def read_case(path: Path) -> dict[str, Any] | None:
     except (ValueError, RecursionError):
         return None
     known = isinstance(content, dict) and isinstance(content.get("transcript"), dict)
-    return content if known and content.get("protocol") in {"lm", "mp"} and isinstance(content.get("release"), str) else None
+    return content if known and content.get("protocol") in ("lm", "mp") and isinstance(content.get("release"), str) else None
 
 
 def play(host: str, port: int, protocol: Any, transcript: Mapping[str, Any]) -> Sequence[str]:
     """Play a transcript against a server.
 
     Raises:
-        UsageError: the protocol has no cases.
+        UsageError: the protocol has no cases, or a step of the transcript cannot be read.
     """
     known = wire(protocol)
     if known.play is None:
         raise UsageError(f"cases of the wire {protocol!r} cannot be played")
-    return known.play(host, port, transcript)
+    try:
+        return known.play(host, port, transcript)
+    except (LookupError, TypeError, AttributeError, ValueError) as error:
+        raise UsageError(
+            f"the case cannot be played: {type(error).__name__}: {clip(escape(str(error)), 200)}; was it edited? "
+            "'lmconform tap case' makes another of the recording"
+        ) from None

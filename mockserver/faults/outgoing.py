@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal
 
 from mockserver.buffers import Buffer
@@ -62,6 +62,19 @@ class Outgoing:
     ending: Ending | None = None
     """Why, where the last step ends the connection."""
     restart: Restart | None = None
+
+    plain: bool = field(init=False, repr=False, compare=False)
+    """Whether header and body leave as they are, and nothing else happens."""
+
+    def __post_init__(self) -> None:
+        plain = (
+            self.pace is None
+            and self.cut is None
+            and self.last == "go on"
+            and self.copies == 1
+            and not (self.before or self.after or self.delay or self.restart)
+        )
+        object.__setattr__(self, "plain", plain)
 
     @property
     def size(self) -> int:

@@ -81,7 +81,7 @@ class Delay(ReplyFault):
 
 @dataclass(frozen=True, slots=True)
 class Stall(ReplyFault):
-    """Send the reply up to the place ``bytes`` (nothing by default), then neither send nor read until the server stops."""
+    """Send the reply up to the place ``bytes`` (nothing by default), then neither send nor read until the peer closes."""
 
     bytes: Place = 0
 
@@ -103,7 +103,7 @@ class Stall(ReplyFault):
 
 @dataclass(frozen=True, slots=True)
 class StopReading(ReplyFault):
-    """Send the whole reply, and then read no further request until the server stops; the connection stays open."""
+    """Send the whole reply, and then read no further request; the connection stays open until the peer closes it."""
 
     fault: ClassVar[str] = "stop-reading"
     part: ClassVar[str] = "end"

@@ -100,6 +100,8 @@ class PlanProgress:
 
     def __init__(self, plan: FaultPlan) -> None:
         self.plan = plan
+        self.idle = not plan
+        """Whether no exchange can meet anything."""
         self._seen: Counter[tuple[int, int | None]] = Counter()
         """By the number of the rule and, where it counts for each connection, of the connection."""
         self._lock = threading.Lock()
@@ -109,7 +111,7 @@ class PlanProgress:
 
         ``exchange`` is its number on its connection, from 1.
         """
-        if not self.plan:
+        if self.idle:
             return []
         found: list[ReplyFault] = []
         for index, rule in enumerate(self.plan.rules):

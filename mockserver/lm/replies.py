@@ -10,7 +10,7 @@ import functools
 from mockserver.endings import Ending
 from mockserver.faults.outgoing import Outgoing
 from mockserver.lm.requests import ServerRequest
-from mockserver.store import Store
+from mockserver.store import Store, StoredValue
 from wire.lm.frames import Description, Reply, encode_reply
 from wire.lm.profile import LmProfile
 
@@ -46,6 +46,14 @@ class Replies:
         value = store.get(request.key)
         if value is None:
             return self._no
+        known = value.answer
+        if known is not None and known[0] is self and isinstance(known[1], Outgoing):
+            return known[1]
+        answer = self._hit(value)
+        value.remember(self, answer)
+        return answer
+
+    def _hit(self, value: StoredValue) -> Outgoing:
         header = self._hit_header(value.about)
         if value.data is None:
             return Outgoing(self._profile.header.reply, header, last="close", ending=_NO_DATA)

@@ -13,7 +13,7 @@ from mockserver.faults.plan import NO_FAULTS, FaultPlan, PlanProgress
 from mockserver.journal import Journal
 from mockserver.listener import Listener
 from mockserver.lm.replies import Replies
-from mockserver.lm.requests import ServerRequest, read_request
+from mockserver.lm.requests import RequestReader, ServerRequest
 from mockserver.lm.session import Desk, Session
 from mockserver.store import Store, StoredValue
 from wire.keys import CacheKey, parse_key_as_server
@@ -49,6 +49,7 @@ class LmServer:
     ) -> None:
         self.release = Release.parse(release) if isinstance(release, str) else release
         self.profile: LmProfile = lm_profile(self.release)
+        self._reader = RequestReader(self.profile)
         self.journal = journal if journal is not None else Journal()
         self.store = store if store is not None else Store()
         self._host = host
@@ -75,7 +76,7 @@ class LmServer:
         Raises:
             DecodeError: the real server would drop the connection.
         """
-        return read_request(self.profile, header)
+        return self._reader.read(header)
 
     def start(self) -> Self:
         """Listen and serve.

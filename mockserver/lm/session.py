@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
-from mockserver.buffers import writable
 from mockserver.connection import Connection
 from mockserver.delivery import deliver
 from mockserver.endings import ConnectionEndedError, Ending
@@ -62,20 +61,19 @@ class Session:
             ending = Ending("server error", repr(defect))
             raise
         finally:
-            arrived = sum(segment.size for segment in self._connection.segments_in)
             self._desk.faults().forget(self._number)
-            self._desk.journal.close_connection(self._number, ending, bytes(self._header[:arrived]))
+            self._desk.journal.close_connection(self._number, ending, bytes(self._header[: self._connection.arrived]))
             self._connection.record_end(ending)
             self._connection.close()
             self._desk.journal.let_go(self._number)
 
     def _converse(self) -> Ending:
-        size = len(self._header)
         while True:
-            arrived = self._connection.read_into(self._header)
-            if arrived < size:
-                return Ending("cut header", f"{arrived} of {size} bytes") if arrived else Ending("peer closed")
-            ending = self._exchange(bytes(self._header))
+            header = self._connection.read_whole(self._header)
+            if header is None:
+                arrived = self._connection.arrived
+                return Ending("cut header", f"{arrived} of {len(self._header)} bytes") if arrived else Ending("peer closed")
+            ending = self._exchange(header)
             if ending is not None:
                 return ending
 
@@ -99,10 +97,7 @@ class Session:
 
     def _begin(self, header: bytes, command: str, key: str) -> RunningExchange:
         self._exchanges += 1
-        connection = self._connection
-        exchange = RunningExchange(
-            self._number, self._exchanges, command, key, header, connection.segments_in, segments_out=connection.segments_out
-        )
+        exchange = RunningExchange(self._number, self._exchanges, command, key, header, self._connection.moved)
         self._desk.journal.begin(exchange)
         return exchange
 
@@ -117,7 +112,11 @@ class Session:
             if cut is not None:
                 return cut
         outgoing = self._desk.replies.answer(request, self._desk.store)
-        actions = self._desk.faults().actions_for(request.command, self._number, request.key_text, self._exchanges)
+        progress = self._desk.faults()
+        if progress.idle:
+            actions = None
+        else:
+            actions = progress.actions_for(request.command, self._number, request.key_text, self._exchanges)
         if actions:
             outgoing, exchange.faults = shape(outgoing, actions)
         elif not outgoing.header:
@@ -131,6 +130,11 @@ class Session:
         if outgoing.last == "hold":
             self._held.append(replace(outgoing, last="go on"))
             return None
+        if outgoing.plain and not self._held:
+            self._connection.send(outgoing.header)
+            if outgoing.body:
+                self._connection.send(outgoing.body)
+            return None
         ending = deliver(self._connection, outgoing)
         if outgoing.restart is not None:
             self._desk.restart(outgoing.restart)
@@ -143,9 +147,8 @@ class Session:
     def _receive(self, exchange: RunningExchange, request: ServerRequest) -> Ending | None:
         """The payload of a PUT, into the store. A cut one leaves None there, as in the real server."""
         size = max(0, request.about.length)
-        buffer = writable(size)
-        arrived = self._connection.read_into(buffer)
-        data = buffer.toreadonly() if arrived == size else None
-        self._desk.store.put(request.key, StoredValue(data, request.about))
-        exchange.received = self._desk.journal.see_payload(data if data is not None else bytes(buffer[:arrived]))
-        return None if data is not None else Ending("cut payload", f"{arrived} of {size} bytes")
+        data, arrived = self._connection.read_payload(size)
+        whole = arrived == size
+        self._desk.store.put(request.key, StoredValue(data if whole else None, request.about))
+        exchange.received = self._desk.journal.see_payload(data if whole else bytes(data[:arrived]))
+        return None if whole else Ending("cut payload", f"{arrived} of {size} bytes")

@@ -6,8 +6,8 @@ import threading
 import time
 from collections import deque
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
-from typing import TypeVar
+from dataclasses import dataclass, fields
+from typing import Final, TypeVar
 
 from mockserver.tape import Tape
 
@@ -70,24 +70,52 @@ class Exchange:
         return self.replies[0] if self.replies else None
 
 
-@dataclass
 class RunningExchange:
-    """An exchange that the threads of the server go on filling in."""
+    """An exchange that the threads of the server go on filling in, under the lock of the journal; it gives out snapshots."""
 
-    seen: Exchange
-    weight: int = 0
-    """Bytes of the frames that are kept of it."""
-    forgotten: bool = False
-    """Whether the journal has let it go."""
-    changes: dict[str, object] = field(default_factory=dict)
+    __slots__ = (
+        *("at", "connection", "done", "dropped", "faults", "forgotten", "frame_count", "frames", "identity", "number"),
+        *("operation", "replied_at", "replies", "size", "weight"),
+    )
+
+    def __init__(
+        self,
+        number: int,
+        connection: int,
+        identity: bytes,
+        frames: tuple[bytes, ...],
+        frame_count: int,
+        size: int,
+        operation: str,
+    ) -> None:
+        self.number = number
+        self.connection = connection
+        self.identity = identity
+        self.frames = frames
+        self.frame_count = frame_count
+        self.size = size
+        self.at = time.monotonic()
+        self.operation = operation
+        self.replies: tuple[tuple[bytes, ...], ...] = ()
+        self.replied_at: float | None = None
+        self.faults: tuple[str, ...] = ()
+        self.dropped = ""
+        self.done = False
+        self.weight = 0
+        """Bytes of the frames that are kept of it."""
+        self.forgotten = False
+        """Whether the journal has let it go."""
 
     def agrees(self, operation: str | None, connection: int | None) -> bool:
         """Whether it is of an operation and a connection; None means any."""
-        return operation in {None, self.changes.get("operation", "")} and connection in {None, self.seen.connection}
+        return operation in {None, self.operation} and connection in {None, self.connection}
 
     def snapshot(self) -> Exchange:
         """As far as it has got."""
-        return replace(self.seen, **self.changes)  # type: ignore[arg-type]  # the names are fields
+        return Exchange(**{name: getattr(self, name) for name in _SHOWN})
+
+
+_SHOWN: Final = tuple(field.name for field in fields(Exchange))
 
 
 class MpJournal:
@@ -99,7 +127,9 @@ class MpJournal:
     def __init__(self, *, max_exchanges: int = 16384, retain_bytes: int = 256 << 20) -> None:
         self.tape: Tape | None = None
         """Where messages are noted from now on."""
-        self._changed = threading.Condition(threading.RLock())
+        self._lock = threading.RLock()
+        self._changed = threading.Condition(self._lock)
+        self._waiting = 0
         self._max_exchanges = max_exchanges
         self._retain_bytes = retain_bytes
         self._exchanges: deque[RunningExchange] = deque()
@@ -113,7 +143,7 @@ class MpJournal:
 
     def connection_of(self, identity: bytes) -> int:
         """The number of a connection; a new one where its identity is new."""
-        with self._changed:
+        with self._lock:
             if identity not in self._connections:
                 self._connection_count += 1
                 self._connections[identity] = self._connection_count
@@ -125,24 +155,26 @@ class MpJournal:
 
     def _place(self, tape: Tape, connection: int) -> int:
         """The place of a connection on the tape, which other servers may share."""
-        with self._changed:
+        with self._lock:
             if connection not in self._places:
                 self._places[connection] = tape.open("its first message")
                 while len(self._places) > KEPT_IDENTITIES:
                     del self._places[next(iter(self._places))]
             return self._places[connection]
 
-    def begin(self, connection: int, identity: bytes, frames: Sequence[bytes], frame_count: int, size: int) -> RunningExchange:
-        """Note a request."""
-        kept = tuple(frame[:KEPT_BYTES] for frame in frames[:KEPT_FRAMES])
+    def begin(
+        self, connection: int, identity: bytes, frames: Sequence[bytes], frame_count: int, size: int, operation: str = ""
+    ) -> RunningExchange:
+        """Note a request; the name of its operation where that is known already."""
+        kept = _kept(frames, size)
         if self.tape is not None:
             self.tape.message(self._place(self.tape, connection), "client", frames, size)
-        with self._changed:
+        with self._lock:
             self._count += 1
-            running = RunningExchange(Exchange(self._count, connection, identity, kept, frame_count, size, time.monotonic()))
+            running = RunningExchange(self._count, connection, identity, kept, frame_count, size, operation)
             self._exchanges.append(running)
             self._weigh(running, kept)
-            self._changed.notify_all()
+            self._tell()
         return running
 
     def note(self, running: RunningExchange, **changes: object) -> None:
@@ -150,68 +182,68 @@ class MpJournal:
         if isinstance(reason := changes.get("dropped"), str):
             changes["dropped"] = reason[:KEPT_REASON]
             if self.tape is not None:
-                place = self._place(self.tape, running.seen.connection)
+                place = self._place(self.tape, running.connection)
                 self.tape.did(place, "server", "silence", f"not answered: {reason[:KEPT_REASON]}")
-        with self._changed:
-            running.changes.update(changes)
-            self._changed.notify_all()
+        with self._lock:
+            for name, value in changes.items():
+                setattr(running, name, value)
+            self._tell()
 
     def sent(self, running: RunningExchange, frames: Sequence[bytes], *, last: bool) -> None:
         """Note a message that left."""
-        kept = tuple(frame[:KEPT_BYTES] for frame in frames[:KEPT_FRAMES])
+        kept = _kept(frames, sum(map(len, frames)))
         if self.tape is not None:
-            self.tape.message(self._place(self.tape, running.seen.connection), "server", frames)
-        with self._changed:
-            before = running.snapshot()
-            if len(before.replies) < KEPT_REPLIES:
-                running.changes["replies"] = (*before.replies, kept)
+            self.tape.message(self._place(self.tape, running.connection), "server", frames)
+        with self._lock:
+            if len(running.replies) < KEPT_REPLIES:
+                running.replies = (*running.replies, kept)
                 self._weigh(running, kept)
-            if before.replied_at is None:
-                running.changes["replied_at"] = time.monotonic()
-            running.changes["done"] = before.done or last
-            self._changed.notify_all()
+            if running.replied_at is None:
+                running.replied_at = time.monotonic()
+            running.done = running.done or last
+            self._tell()
 
     def died(self, why: str) -> None:
         """Note that the message thread is over."""
         if self.tape is not None:
             self.tape.did(0, "server", "close", f"the message thread ends: {why[:KEPT_REASON]}")
-        with self._changed:
+        with self._lock:
             self._dead = why[:KEPT_REASON]
-            self._changed.notify_all()
+            self._tell()
 
     def revived(self) -> None:
         """Note that a new message thread begins."""
-        with self._changed:
+        with self._lock:
             self._dead = ""
-            self._changed.notify_all()
+            self._tell()
 
     @property
     def death(self) -> str:
         """Why the message thread is over; empty while it lives."""
-        with self._changed:
+        with self._lock:
             return self._dead
 
     def exchanges(self, operation: str | None = None, connection: int | None = None) -> list[Exchange]:
         """The remembered exchanges, filtered where asked."""
-        with self._changed:
+        with self._lock:
             return [running.snapshot() for running in self._exchanges if running.agrees(operation, connection)]
 
     def last_exchange(self, operation: str | None = None, connection: int | None = None) -> Exchange | None:
         """The one that arrived last, or None."""
-        with self._changed:
+        with self._lock:
             found = next((running for running in reversed(self._exchanges) if running.agrees(operation, connection)), None)
             return None if found is None else found.snapshot()
 
     @property
     def exchange_count(self) -> int:
         """Requests so far, the forgotten ones included."""
-        with self._changed:
+        with self._lock:
             return self._count
 
     @property
     def connection_count(self) -> int:
         """Identities so far."""
-        with self._changed:
+        with self._lock:
             return self._connection_count
 
     def wait_for(self, predicate: Callable[[MpJournal], T], timeout: float = 5.0) -> T:
@@ -224,7 +256,11 @@ class MpJournal:
             TimeoutError: ``timeout`` seconds passed.
         """
         with self._changed:
-            answer = self._changed.wait_for(lambda: predicate(self), timeout)
+            self._waiting += 1
+            try:
+                answer = self._changed.wait_for(lambda: predicate(self), timeout)
+            finally:
+                self._waiting -= 1
             if not answer:
                 last = self._exchanges[-1].snapshot() if self._exchanges else None
                 raise TimeoutError(
@@ -235,11 +271,16 @@ class MpJournal:
 
     def forget(self) -> None:
         """Drop the exchanges that are done; the counts go on."""
-        with self._changed:
-            running = [one for one in self._exchanges if not one.snapshot().done]
+        with self._lock:
+            running = [one for one in self._exchanges if not one.done]
             self._exchanges.clear()
             self._exchanges.extend(running)
             self._weight = sum(one.weight for one in running)
+
+    def _tell(self) -> None:
+        """Wake those who wait, with the lock held."""
+        if self._waiting:
+            self._changed.notify_all()
 
     def _weigh(self, running: RunningExchange, kept: Sequence[bytes]) -> None:
         """Count frames that are kept, and forget the oldest exchanges where there is too much of them."""
@@ -251,3 +292,10 @@ class MpJournal:
             oldest = self._exchanges.popleft()
             oldest.forgotten = True
             self._weight -= oldest.weight
+
+
+def _kept(frames: Sequence[bytes], size: int) -> tuple[bytes, ...]:
+    """What is kept of a message."""
+    if size <= KEPT_BYTES:
+        return tuple(frames[:KEPT_FRAMES])
+    return tuple(frame[:KEPT_BYTES] for frame in frames[:KEPT_FRAMES])

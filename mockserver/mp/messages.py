@@ -7,6 +7,7 @@ by default. Source: ``lmcache.v1.multiprocess.mq`` and, for 0.5.6, ``lmcache.v1.
 from __future__ import annotations
 
 import contextlib
+import functools
 import heapq
 import itertools
 import os
@@ -14,7 +15,7 @@ import queue
 import threading
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Final
 
 import zmq
@@ -212,7 +213,7 @@ class MessageThread:
             raise Dropped("a word about a stream")
         name = read.operation.name
         self._journal.note(exchange, operation=name)
-        faults = tuple(self._faults().actions_for(name, connection, exchange.seen.number))
+        faults = tuple(self._faults().actions_for(name, connection, exchange.number))
         if name not in self._engine.handlers:
             if name == "SUBSCRIBE_KV_EVENTS":
                 self._subscribe(exchange, identity, frames, read)
@@ -266,9 +267,11 @@ class MessageThread:
         exchange, operation = job.exchange, job.request.operation
         uid, number = job.frames
         pool_size = self._engine.store.pool.size
-        empty = Outgoing(self._table.release, operation, uid, number, pool_size=pool_size, payloads=job.payloads)
+        empty = functools.partial(
+            Outgoing, self._table.release, operation, uid, number, pool_size=pool_size, payloads=job.payloads
+        )
         if instead := [fault for fault in job.faults if fault.before]:
-            outgoing, effective = shape(empty, instead)
+            outgoing, effective = shape(empty(), instead)
             if effective:
                 self._journal.note(exchange, faults=effective)
                 self._dispatch(exchange, job.identity, outgoing)
@@ -278,7 +281,7 @@ class MessageThread:
         except HandlerError as why:
             self._journal.note(exchange, dropped=str(why), done=True)
             return
-        outgoing, effective = shape(replace(empty, result=result), job.faults)
+        outgoing, effective = shape(empty(result=result), job.faults)
         if effective:
             self._journal.note(exchange, faults=effective)
         self._dispatch(exchange, job.identity, outgoing)
@@ -310,7 +313,8 @@ class MessageThread:
 
     def _queue(self, exchange: RunningExchange, identity: bytes, message: list[bytes], *, last: bool, delay: float = 0.0) -> None:
         self._out.put((time.monotonic() + delay if delay else 0.0, exchange, identity, message, last))
-        self._wake_up()
+        if threading.current_thread() is not self._threads[0]:  # the message thread looks by itself before it waits again
+            self._wake_up()
 
     def _send_all(self) -> None:
         with contextlib.suppress(queue.Empty):

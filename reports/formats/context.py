@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from reports.bench.model import Bench
 from reports.requirement_text import RequirementText
 
 
@@ -28,3 +29,5 @@ class Context:
     """Where findings are to be shown; None for their records."""
     label: str | None = None
     """The left side of a badge."""
+    bench: Bench | None = None
+    """How fast the client is, for the page."""

@@ -33,7 +33,7 @@ class Format:
 
 
 def _html(results: Results, about: Context) -> bytes:
-    return html(results, about.requirements).encode(errors="backslashreplace")
+    return html(results, about.requirements, about.bench).encode(errors="backslashreplace")
 
 
 def _markdown(results: Results, _context: Context) -> bytes:

@@ -17,6 +17,8 @@ from jinja2 import Environment
 from markupsafe import Markup
 from markupsafe import escape as escape_html
 
+from reports.bench.model import Bench
+from reports.bench.page import section, style
 from reports.documents import templates
 from reports.escape import visible
 from reports.plain import clip
@@ -112,8 +114,11 @@ class _Explanations:
         return ""
 
 
-def html(results: Results, requirements: Mapping[str, RequirementText] | None = None) -> str:
-    """One HTML file. ``requirements`` are the words of those that cases cite; without them failures quote their own."""
+def html(results: Results, requirements: Mapping[str, RequirementText] | None = None, bench: Bench | None = None) -> str:
+    """One HTML file. ``requirements`` are the words of those that cases cite; without them failures quote their own.
+
+    ``bench`` is what was measured of the client.
+    """
     script = _script()
     view = run_view(results, explained=0, room=TEXT)
     groups = [group for group in failure_groups(results.cases) if group.first.verdict is not Verdict.UNEXPECTED_PASS]
@@ -133,6 +138,9 @@ def html(results: Results, requirements: Mapping[str, RequirementText] | None = 
         number=len(results.cases),
         missed=_missed(results, texts),
         environment=environment_facts(results),
+        bench=bench,
+        speed=section(bench) if bench is not None else "",
+        speed_style=style() if bench is not None else "",
         policy=_POLICY.format(_digest(script)),
         script=Markup(script),  # noqa: S704  # ours
         data=script_json(data),

@@ -129,8 +129,8 @@ def judged(monkeypatch, tmp_path):
 def hosted():
     """A Python client in a process of its own, as a client specification."""
 
-    def spec(name):
-        words = ["env", f"PYTHONPATH={SUBJECTS}", sys.executable, "-m", "harness.clients.host", f"broken_clients:{name}"]
+    def spec(name, module="broken_clients"):
+        words = ["env", f"PYTHONPATH={SUBJECTS}", sys.executable, "-m", "harness.clients.host", f"{module}:{name}"]
         return f"stdio:{shlex.join(words)}"
 
     return spec

@@ -13,6 +13,7 @@ import pytest
 from waiting import wait_until
 
 from fixturegen import leash
+from harness.processes import PARENT, stat_number
 
 HANGS = Path(__file__).parent / "clients" / "broken" / "hangs_with_children.py"
 MARK = "LMCONFORM_TEST_OF_ORPHANS"
@@ -143,7 +144,8 @@ def test_a_command_that_was_promised_runs_once_its_process_was_killed_and_one_th
 
 def test_a_worker_that_is_killed_leaves_no_client(hanging, mark):
     process = hanging(2)
-    worker = next(pid for pid, words in alive(mark).items() if "harness.worker " in words)
+    forked = [pid for pid, words in alive(mark).items() if "harness.forking " in words]
+    worker = next(pid for pid in forked if stat_number(pid, PARENT) in forked)
     before = adapters(mark)
     os.kill(worker, signal.SIGKILL)
     wait_until(lambda: adapters(mark) <= before - 3, lambda: f"still there: {alive(mark)}")

@@ -111,3 +111,13 @@ def read_results_of(folder):
 def test_properties_alone_are_the_cases_that_draw_examples(judged):
     cases = judged("reference", "lm.segments.*", properties=True, examples=1).cases
     assert {case.name for case in cases} == {"lm.segments.any-segmentation", "lm.segments.any-cuts"}
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_an_impatient_user_gets_no_traceback(stuck, tmp_path, number):
+    for _ in range(3):
+        stuck.send_signal(number)
+    out, err = stuck.communicate(timeout=30)
+    assert stuck.returncode == 3
+    assert "Traceback" not in out + err
+    assert read_results_of(tmp_path / "out").incomplete

@@ -1,6 +1,7 @@
 """Cases in worker processes: the same records as in one process, whatever becomes of a worker."""
 
 import os
+import random
 import select
 import signal
 from dataclasses import replace
@@ -11,7 +12,9 @@ import pytest
 from fixturegen import leash
 from harness import interpreter, workers
 from harness.case import Cell, Variant
+from harness.mp.keys import MpKeys
 from harness.shares import SIZE, shares, worth_starting
+from harness.values import Keys
 from reports.results import read_results
 from wire.release import Release
 
@@ -34,9 +37,9 @@ def started(monkeypatch):
     found = []
 
     class Noted(workers._Worker):
-        def __init__(self, arguments):
+        def __init__(self, nursery):
             found.append(self)
-            super().__init__(arguments)
+            super().__init__(nursery)
 
     monkeypatch.setattr(workers, "_Worker", Noted)
     return found
@@ -219,6 +222,12 @@ def children(pid):
     return [int(child) for child in listed if leash.__file__.encode() not in Path(f"/proc/{child}/cmdline").read_bytes()]
 
 
+def workers_of(run):
+    """The workers of a run, and what they are forked from."""
+    (nursery,) = children(run.pid)
+    return nursery, children(nursery)
+
+
 def gone(pid):
     try:
         return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] == "Z"
@@ -238,8 +247,9 @@ def wait_until_gone(pids):
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_an_interrupted_run_keeps_what_it_has_in_order_and_leaves_no_worker(stuck, tmp_path, number):
-    processes = children(stuck.pid)
-    assert len(processes) == 2
+    nursery, found = workers_of(stuck)
+    assert len(found) == 2
+    processes = [nursery, *found]
     stuck.send_signal(number)
     out, err = stuck.communicate(timeout=30)
     assert stuck.returncode == 3
@@ -251,10 +261,54 @@ def test_an_interrupted_run_keeps_what_it_has_in_order_and_leaves_no_worker(stuc
 
 
 def test_workers_end_when_the_run_is_killed(stuck):
-    processes = children(stuck.pid)
+    nursery, found = workers_of(stuck)
+    assert len(found) == 2
     stuck.kill()
     stuck.wait(10)
-    wait_until_gone(processes)
+    wait_until_gone([nursery, *found])
+
+
+def test_a_run_whose_workers_have_lost_their_parent_goes_on_and_ends(judged, started, monkeypatch):
+    take = workers._Distribution._take
+
+    def take_and_kill_the_parent(self, worker, line):
+        take(self, worker, line)
+        if all(worker.ready for worker in started) and len(self._arrived) == 0 and started[0]._nursery._process.poll() is None:
+            started[0]._nursery._process.kill()
+
+    monkeypatch.setattr(workers._Distribution, "_take", take_and_kill_the_parent)
+    run = judged("reference", *PURE, jobs=2)
+    assert (run.code, run.results.incomplete) == (0, None)
+    assert started[0]._nursery._process.returncode == -signal.SIGKILL
+
+
+def test_a_worker_that_cannot_be_replaced_ends_the_run(command, monkeypatch):
+    take = workers._Distribution._take
+
+    def take_and_kill_both(self, worker, line):
+        take(self, worker, line)
+        worker._nursery._process.kill()
+        worker.kill()
+
+    monkeypatch.setattr(workers._Distribution, "_take", take_and_kill_both)
+    ended = command("run", "--lmcache", "0.5.6", "--jobs", "2", "--target", "fixtures")
+    assert ended.code == 3
+    assert "a worker ended with signal SIGKILL before it executed" in ended.out
+    assert "Traceback" not in ended.out + ended.err
+
+
+def test_workers_of_one_parent_draw_names_and_random_numbers_of_their_own():
+    drawn = set()
+    for _ in range(2):
+        reading, writing = os.pipe()
+        if not (pid := os.fork()):
+            os.write(writing, f"{Keys(NEW).model.split('/')[1]} {MpKeys(NEW).model.split('/')[1]} {random.random()}".encode())
+            os._exit(0)
+        os.close(writing)
+        with os.fdopen(reading) as told:
+            drawn |= set(told.read().split())
+        os.waitpid(pid, 0)
+    assert len(drawn) == 6
 
 
 def test_a_whole_matrix_starts_its_workers_before_it_knows_its_cases(judged, started):

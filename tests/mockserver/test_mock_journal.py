@@ -10,12 +10,14 @@ import pytest
 from mockserver.endings import Ending
 from mockserver.faults import parse_plan
 from mockserver.journal import Journal
-from mockserver.payloads import SeenPayload
+from mockserver.payloads import PayloadGoneError, SeenPayload
 from mockserver.records import RunningExchange
 
 
-def exchange(number, command="GET", connection=1, **rest):
-    return RunningExchange(connection, number, command, "k", b"", [], **rest)
+def exchange(number, command="GET", connection=1, *, done=False):
+    running = RunningExchange(connection, number, command, "k", b"", [])
+    running.done = done
+    return running
 
 
 def test_an_exchange_tells_everything_about_a_put(start, dial):
@@ -148,8 +150,38 @@ def test_large_payloads_lose_their_bytes_and_keep_their_digest():
         assert large.sha256 == hashlib.sha256(b"12345").hexdigest()
 
 
-def test_payloads_that_are_let_go_were_digested_before():
+def test_no_digest_is_made_that_nobody_asks_for(start, dial, monkeypatch):
+    made = []
+    monkeypatch.setattr("mockserver.payloads.hashlib.sha256", lambda data: made.append(data) or hashlib.md5(data))
+    server = start(journal=Journal(retain_bytes=10))
+    client = dial(server)
+    for _ in range(5):
+        client.put(b"payload")
+    client.request("HEALTH")
+    client.reply()
+    assert made == []
+
+
+def test_whoever_asks_too_late_for_a_digest_is_told_so():
     journal = Journal(retain_bytes=10)
+    payloads = [journal.see_payload(bytes([number]) * 6) for number in range(3)]
+    asked_before = journal.see_payload(b"before")
+    digest = asked_before.sha256
+    journal.see_payload(b"newer")
+    assert (payloads[0].length, payloads[0].data) == (6, None)
+    with pytest.raises(PayloadGoneError, match=r"this payload of 6 bytes.*digest_all=True"):
+        _ = payloads[0].sha256
+    assert asked_before.sha256 == digest == hashlib.sha256(b"before").hexdigest()
+
+
+def test_a_journal_that_counts_keeps_no_exchange():
+    journal = Journal(keep_exchanges=False)
+    journal.begin(exchange(1))
+    assert (journal.exchange_count, journal.exchanges()) == (1, [])
+
+
+def test_payloads_that_are_let_go_are_digested_before_where_that_is_wanted():
+    journal = Journal(retain_bytes=10, digest_all=True)
     payloads = [journal.see_payload(bytes([number]) * 6) for number in range(3)]
     assert [payload.data for payload in payloads] == [None, None, b"\x02" * 6]
     assert [payload.sha256 for payload in payloads] == [hashlib.sha256(bytes([number]) * 6).hexdigest() for number in range(3)]

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from wire.errors import DecodeError, EncodeError
-from wire.keys import KEY_GRAMMARS, CacheKey, format_key, parse_key, parse_key_as_server
+from wire.keys import KEY_GRAMMARS, CacheKey, format_key, format_keys, parse_key, parse_key_as_server
 from wire.release import KNOWN_RELEASES, Release
 
 OPAQUE = "9f86d081884c7d65"
@@ -312,3 +312,27 @@ def test_world_and_worker_are_integers_in_decimal(number):
     for text in (f"m@{number}@1@ab@half", f"m@2@{number}@ab@half"):
         with pytest.raises(DecodeError, match="invalid literal for int"):
             parse_key_as_server(release("0.5.6"), text)
+
+
+@pytest.mark.parametrize("text", ["0.3.1", "0.3.3", "0.3.5", "0.3.12", "0.5.6"])
+@pytest.mark.parametrize(
+    "identity",
+    [
+        CacheKey("m", 8, 3, 0, "float16", fmt="vllm"),
+        CacheKey("m", 8, 3, 0, "float16", fmt="vllm", layer=2, tags=(("user", "alice"), ("a", "b"))),
+        CacheKey("m", 8, 3, 0),
+        CacheKey("m", 8, 3, 0, "no dtype", fmt="vllm"),
+    ],
+)
+@pytest.mark.parametrize("hashes", [[], [1, -5, 2**64], ["ab"], [b"\x01" * 32], [7, b"\x01"], [b"\x01", 7]])
+def test_keys_that_differ_in_their_hash_are_written_as_each_alone(text, identity, hashes):
+    release = Release.parse(text)
+
+    def outcome(what):
+        try:
+            return what()
+        except EncodeError as error:
+            return str(error)
+
+    alone = outcome(lambda: [format_key(release, replace(identity, chunk_hash=value)) for value in hashes])
+    assert outcome(lambda: format_keys(release, identity, hashes)) == alone

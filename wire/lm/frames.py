@@ -130,10 +130,12 @@ def replace_field(fields: Sequence[str], data: bytes, name: str, value: int) -> 
     """A header with one int32 field overwritten, whatever the value means.
 
     Raises:
-        EncodeError: the header has no such field, or the value is no int32.
+        EncodeError: the header has no such field or ends before it, or the value is no int32.
     """
     if name not in fields:
         raise EncodeError(f"the header has no field {name!r}; it has {', '.join(fields)}")
+    if len(data) < 4 * fields.index(name) + 4:
+        raise EncodeError(f"a header of {len(data)} bytes ends before its field {name!r}")
     if not -(2**31) <= value < 2**31:
         raise EncodeError(f"{name} {value} does not fit into int32")
     patched = bytearray(data)

@@ -89,7 +89,7 @@ def encode_registration(release: Release, wrapper: str, fields: Mapping[str, Any
         if DATA_ONLY[release]:
             return pack(_map(wrapper, fields))
         return _pickled(module, wrapper, fields, size)
-    except (KeyError, TypeError, ValueError, struct.error) as error:
+    except (KeyError, TypeError, ValueError, AttributeError, IndexError, RecursionError, struct.error) as error:
         raise WrapperRefused(f"the fields are not those of a {wrapper}: {type(error).__name__} {error}") from None
 
 

@@ -27,9 +27,14 @@ WRAPPER_EXTENSION: Final = 1
 _TIMESTAMP: Final = re.compile(rb"[\xd6\xd7]\xff|\xc7.\xff|\xc8..\xff|\xc9....\xff", re.DOTALL)
 """What may be the head of an extension value of type -1."""
 
+_NUMBER: Final = re.compile("[0-9]{1,20}")
 SALT_FORBIDDEN: Final = "@/\\\0"
 SALT_LIMIT: Final = 128
 """A ``cache_salt`` has none of these characters, and at most so many. Source: the key record's own check, from 0.4.4 on."""
+
+
+LONGEST_RANGE: Final = 1 << 24
+"""Numbers that one ``range`` of the contract may stand for: twenty bytes must not announce more than any machine holds."""
 
 
 class ValueRefused(WireError):
@@ -80,8 +85,15 @@ def from_json(value: Any) -> Value:
     """The value behind the JSON of the contract.
 
     Raises:
-        ValueRefused: an object that stands for bytes, an extension or a range is malformed.
+        ValueRefused: an object that stands for bytes, an extension or a range is malformed or too long, or it is nested too deep.
     """
+    try:
+        return _from_json(value)
+    except RecursionError:
+        raise ValueRefused("no value of the contract: it is nested too deep") from None
+
+
+def _from_json(value: Any) -> Value:
     if isinstance(value, Mapping):
         try:
             match sorted(value):
@@ -91,12 +103,14 @@ def from_json(value: Any) -> Value:
                     return msgspec.msgpack.Ext(value["ext"], bytes.fromhex(value["data"]["hex"]))
                 case ["range"]:
                     first, end = value["range"]
+                    if end - first > LONGEST_RANGE:
+                        raise ValueRefused(f"a range of {end - first} numbers is too long; at most {LONGEST_RANGE} are made")
                     return list(range(first, end))
-        except (TypeError, ValueError, KeyError) as error:
-            raise ValueRefused(f"{value!r} is no value of the contract: {error}") from None
-        return {name: from_json(member) for name, member in value.items()}
+        except (TypeError, ValueError, KeyError, OverflowError) as error:
+            raise ValueRefused(f"{value!r:.200} is no value of the contract: {error}") from None
+        return {name: _from_json(member) for name, member in value.items()}
     if isinstance(value, Sequence) and not isinstance(value, str | bytes):
-        return [from_json(element) for element in value]
+        return [_from_json(element) for element in value]
     return value
 
 
@@ -117,6 +131,9 @@ def _text(name: object) -> str:
     return name if isinstance(name, str) else str(name)
 
 
+_INT: Final = Scalar("int")
+
+
 def typed(release: Release, type_: Type, value: Value, place: str = "value") -> Value:
     """The value as lmcache's decoder gives it: defaults filled in, unknown members dropped.
 
@@ -129,6 +146,8 @@ def typed(release: Release, type_: Type, value: Value, place: str = "value") -> 
         case Array(element):
             if not isinstance(value, list):
                 raise _refused(place, type_, value)
+            if element == _INT and all(type(member) is int for member in value):
+                return list(value)  # the tokens of a prompt
             return [typed(release, element, member, f"{place}[{index}]") for index, member in enumerate(value)]
         case Tuple(elements):
             if not isinstance(value, list) or len(value) != len(elements):
@@ -217,7 +236,7 @@ def check_salts(value: Value, place: str = "value") -> None:
 
 def _key(type_: Type, name: Any) -> Any:
     """A key of a map; in JSON all of them are texts."""
-    return int(name) if type_ == Scalar("int") and isinstance(name, str) and name.isdecimal() else name
+    return int(name) if type_ == Scalar("int") and isinstance(name, str) and _NUMBER.fullmatch(name) else name
 
 
 def _check_salt(record: Mapping[str, Value], place: str) -> None:

@@ -6,11 +6,13 @@ at. A failed connector stays as it is, since lmcache's own would.
 
 import asyncio
 import threading
+import time
 from concurrent.futures import Future
 
 import keys
 import scratch
 from contract import Inapplicable, from_dtype, to_dtype
+from dialogue import TOOK
 from lmcache.v1.storage_backend.connector.lm_connector import LMCServerConnector
 from memory import filled, make_backend
 from outcomes import Refused
@@ -57,11 +59,13 @@ def put(args):
     value = filled(BACKEND, args["format"], to_dtype(args["dtype"]), args["shape"], payload)
 
     async def run():
+        began = time.perf_counter_ns()
         try:
             await connector.put(key, value)
+            took = time.perf_counter_ns() - began
         finally:
             value.ref_count_down()  # the caller's, as lmcache's wrapper of connectors does it
-        return {}
+        return {TOOK: took}
 
     return asyncio.run_coroutine_threadsafe(run(), LOOP)
 
@@ -70,10 +74,13 @@ def get(args):
     connector, key = named(args), keys.build(args["key"])
 
     async def run():
+        began = time.perf_counter_ns()
         found = await connector.get(key)
+        took = time.perf_counter_ns() - began
         if found is None:
             return None
         answer = {
+            TOOK: took,
             "payload": scratch.left(bytes(found.byte_array)),
             "format": found.get_memory_format().name,
             "dtype": from_dtype(found.get_dtype()),
@@ -89,7 +96,9 @@ def exist(args):
     connector, key = named(args), keys.build(args["key"])
 
     async def run():
-        return {"exists": await connector.exists(key)}
+        began = time.perf_counter_ns()
+        exists = await connector.exists(key)
+        return {"exists": exists, TOOK: time.perf_counter_ns() - began}
 
     return asyncio.run_coroutine_threadsafe(run(), LOOP)
 

@@ -11,12 +11,13 @@ from typing import Any, Final
 from harness.client import ClientError, MissError
 from harness.mp.keys import MpKeys
 from harness.mp.targets import CHUNK_SIZE
+from harness.per_process import PerProcess
 from harness.reference.mp.client import ReferenceMpClient
 from wire.release import Release
 
 TIMEOUT: Final = 5.0
 """Seconds within which a server has to answer, and a lookup to end."""
-_instances: Final = itertools.count(uuid.uuid4().int & 0x3FFFFFF0)
+_instances: Final = PerProcess(lambda: itertools.count(uuid.uuid4().int & 0x3FFFFFF0))
 
 
 @dataclass(frozen=True)
@@ -77,7 +78,7 @@ class Engine:
     """A multiple of 128: 2 halves, 1 layer, 16 tokens, 2 bytes an element."""
     keys: MpKeys = field(init=False)
     _client: ReferenceMpClient = field(default_factory=ReferenceMpClient, init=False)
-    _instance: int = field(default_factory=lambda: next(_instances), init=False)
+    _instance: int = field(default_factory=lambda: next(_instances.value), init=False)
 
     def __post_init__(self) -> None:
         self.keys = MpKeys(self.release)

@@ -65,7 +65,7 @@ class AnswersOneTwice(ReferenceMpServer):
 
         def _dispatch(self, exchange: Any, identity: bytes, outgoing: Outgoing) -> None:
             super()._dispatch(exchange, identity, outgoing)
-            if exchange.seen.number % 100 == 0:
+            if exchange.number % 100 == 0:
                 super()._dispatch(exchange, identity, outgoing)
 
 

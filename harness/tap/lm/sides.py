@@ -206,8 +206,10 @@ class Sides:
         if self._profile is not None:
             for who, guess in guesses.items():
                 if guess.seen and guess.candidates and not guess.may_be(self._profile) and who not in self._told:
+                    why = next((one for one in guess.evidence if self._profile in one.excludes), None)
+                    if why is None:
+                        continue  # a release that is not known here, of which nobody can say what its bytes are
                     self._told.add(who)
-                    why = next(one for one in guess.evidence if self._profile in one.excludes)
                     summary = f"the {who} is not lmcache {self._profile}: {why.what}; it seems to be {guess.words}"
                     yield Finding(
                         LM_RULES["not-the-profile"], why.connection, at, who, summary, offset=why.offset,

@@ -149,3 +149,14 @@ def test_results_that_did_not_end_can_be_written_and_say_so(command, failed, tmp
     ended = command("report", "lmconform-results", "--format", "badge-json")
     assert ended.code == 0
     assert json.loads(ended.out)["message"] == "incomplete"
+
+
+@pytest.mark.usefixtures("failed")
+def test_a_bench_is_for_the_page_and_must_be_one(command, tmp_path):
+    (tmp_path / "bench.json").write_text("{}")
+    wrong = command("report", "lmconform-results", "--format", "html", "--bench", "bench.json", "--out", "page.html")
+    assert (wrong.code, wrong.out) == (2, "")
+    assert "bench.json: is no bench.json of version 1" in wrong.err
+    other = command("report", "lmconform-results", "--format", "junit", "--bench", "bench.json")
+    assert other.code == 2
+    assert "--bench is for --format html, not for junit" in other.err

@@ -121,3 +121,11 @@ def test_chunks_that_were_stored_came_back():
     (stored,) = (args["chunks"] for op, args, line in lines if op == "mp_store" and "ok" in line)
     (loaded,) = (line["ok"]["chunks"] for op, _, line in lines if op == "mp_retrieve" and "ok" in line)
     assert stored == loaded
+
+
+def test_a_client_may_say_how_long_it_took_beside_each_result():
+    results = [(op, line) for op, _, line in exchanges("timed") if "ok" in line and op not in {"hello", "bye"}]
+    assert [op for op, _ in results] == ["connect", "put", "exist", "get", "close"]
+    assert all(type(line["took_ns"]) is int for _, line in results)
+    for name in set(NAMES) - {"timed"}:
+        assert not any("took_ns" in line for _, line in recorded(name)), f"{name} needs no times"

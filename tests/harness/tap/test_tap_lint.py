@@ -249,3 +249,9 @@ def test_what_is_wrong_with_a_header_is_told_once_however_it_comes(cuts):
     pieces = [answer[begin:end] for begin, end in itertools.pairwise([0, *cuts, len(answer)])]
     heard = hear(talk(asked, *(("server", piece) for piece in pieces)))
     assert [one.rule.name for one in heard.findings].count("reply-location") == 1
+
+
+def test_nobody_is_judged_by_a_release_that_is_not_known():
+    heard = hear(captured(NEW, "put-get"), type(NEW).parse("99.0"))
+    assert "not-the-profile" not in heard.rules
+    assert heard.client.seen

@@ -1,0 +1,1 @@
+"""What is fuzzed, a module for each family."""

@@ -1,0 +1,244 @@
+"""Worker processes that are forked from one which has collected the cases already: milliseconds in place of seconds.
+
+The nursery (:mod:`harness.forking`) is started once for a run and holds nothing that lives: no thread, no client, no server. It
+is asked through a socket for one worker after the other, each in a session of its own, and tells how each of them ended. It is
+their parent, so it reaps them, and only once this process has let go of them: until then their ids mean nobody else.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import signal
+import socket
+import subprocess
+import tempfile
+import time
+from collections.abc import Sequence
+from typing import Any, Final
+
+from fixturegen import leash
+from harness.interpreter import program
+
+SIZE: Final = 160
+"""Bytes of every message, a JSON object filled up with spaces: descriptors that travel with one never get to the next."""
+DESCRIPTORS: Final = 4
+"""What a worker is given: where numbers come from, where records go, what a client inside is asked, its standard error."""
+_WORDS: Final = 1500
+_MOMENT: Final = 0.02
+"""Seconds between two looks at a process whose parent is gone."""
+_END: Final = 5.0
+
+
+def packed(**members: Any) -> bytes:
+    """A message."""
+    return json.dumps(members).encode().ljust(SIZE)
+
+
+def unpacked(data: bytes) -> dict[str, Any]:
+    """What it says."""
+    found: dict[str, Any] = json.loads(data)
+    return found
+
+
+class Nursery:
+    """The process that has collected the cases, seen from the run; ``arguments`` are those of pytest.
+
+    A worker that is left when the run has gone has ``grace`` seconds to end.
+    """
+
+    def __init__(self, arguments: Sequence[str], *, grace: float) -> None:
+        self._grace = grace
+        self._children: dict[int, Child] = {}
+        self._made = 0
+        self._gone = False
+        self._words = tempfile.TemporaryFile()  # noqa: SIM115  # closed with the nursery
+        self._socket, theirs = socket.socketpair()
+        with theirs:
+            self._process, self._leash = leash.start(
+                program("harness.forking", [str(theirs.fileno()), *arguments]),
+                None,
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.DEVNULL,
+                stderr=self._words,
+                pass_fds=(theirs.fileno(),),
+                grace=grace,
+            )
+
+    def start(self, descriptors: Sequence[int]) -> Child:
+        """A worker with descriptors of its own, which is there as soon as the cases are collected."""
+        self._made += 1
+        child = self._children[self._made] = Child(self, self._made)
+        # Where the nursery is gone, so are the descriptors, which is how a worker shows that it has ended.
+        with contextlib.suppress(OSError):
+            socket.send_fds(self._socket, [packed(start=self._made, mark=child.leash.mark)], list(descriptors))
+        return child
+
+    def interrupt(self) -> None:
+        """Let it stop what it does, which may be collecting."""
+        with contextlib.suppress(OSError):
+            self._process.send_signal(signal.SIGINT)
+
+    @property
+    def gone(self) -> bool:
+        """Whether it tells nothing any more."""
+        return self._gone
+
+    def listen(self, seconds: float) -> bool:
+        """Take a message; False where none comes in time, or none any more."""
+        if self._gone:
+            return False
+        data = b""
+        self._socket.settimeout(max(0.0, seconds))
+        try:
+            while len(data) < SIZE:
+                more = self._socket.recv(SIZE - len(data))
+                if not more:
+                    self._gone = True
+                    return False
+                data += more
+                self._socket.settimeout(None)
+        except (TimeoutError, BlockingIOError):
+            return False
+        except ConnectionResetError:
+            self._gone = True
+            return False
+        self._take(unpacked(data))
+        return True
+
+    def reap(self, number: int) -> None:
+        """Let go of a worker that has ended."""
+        with contextlib.suppress(OSError):
+            self._socket.sendall(packed(reap=number))
+
+    def wait(self, timeout: float | None) -> int:
+        """How the nursery itself ended, as :meth:`subprocess.Popen.wait`."""
+        return self._process.wait(timeout)
+
+    def last_words(self) -> str:
+        """What it wrote to standard error; where that is long, how it begins and ends."""
+        return read_words(self._words.fileno())
+
+    def close(self) -> None:
+        """End it; all workers have ended before."""
+        self._leash.kill()
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            self._process.wait(_END)
+        self._leash.let_go()
+        self._socket.close()
+        self._words.close()
+
+    def _take(self, told: dict[str, Any]) -> None:
+        match told:
+            case {"born": number, "pid": pid}:
+                self._children[number].born(pid, self._grace)
+            case {"ended": number, "status": status}:
+                self._children[number].ended(status)
+            case _:
+                raise AssertionError(told)
+
+
+class Child:
+    """A worker, as much of ``subprocess.Popen`` as is needed."""
+
+    def __init__(self, nursery: Nursery, number: int) -> None:
+        self.leash = leash.Leash()
+        self._nursery = nursery
+        self._number = number
+        self._pid: int | None = None
+        self._status: int | None = None
+        self._unseen = False
+        self._interrupted = False
+
+    @property
+    def pid(self) -> int:
+        """Its process id.
+
+        Raises:
+            ProcessLookupError: it is not there yet, or was never.
+        """
+        if self._pid is None:
+            raise ProcessLookupError("the worker is not there")
+        return self._pid
+
+    def know(self) -> None:
+        """Wait until its process id is known, and with that held on the leash; it tells that before anything else."""
+        while self._pid is None and self._status is None and not self._nursery.gone:
+            self._nursery.listen(_END)
+
+    def born(self, pid: int, grace: float) -> None:
+        """It is there, and leads a session."""
+        self._pid = pid
+        self.leash.hold(pid, grace=grace)
+        if self._interrupted:
+            self.interrupt()
+
+    def ended(self, status: int) -> None:
+        """It is not there any more, as its parent saw."""
+        self._status = status
+
+    def interrupt(self) -> None:
+        """Let it stop what it does, or never begin."""
+        self._interrupted = True
+        while self._nursery.listen(0.0):
+            pass
+        if self._pid is None:
+            self._nursery.interrupt()
+        elif self._status is None:
+            with contextlib.suppress(OSError):
+                os.kill(self._pid, signal.SIGINT)
+
+    def poll(self) -> int | None:
+        """Its exit status if it has ended, negative for a signal."""
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            self.wait(0.0)
+        return self._status
+
+    def wait(self, timeout: float | None = None) -> int | None:
+        """Its exit status, negative for a signal; that of the nursery if it was never there; None where nobody saw its end.
+
+        Raises:
+            subprocess.TimeoutExpired: it does not end in time.
+        """
+        until = time.monotonic() + (timeout if timeout is not None else float("inf"))
+        while self._status is None and not self._unseen:
+            left = until - time.monotonic()
+            if self._nursery.listen(min(left, _END)):
+                continue
+            if self._nursery.gone and self._pid is None:
+                self._status = self._nursery.wait(None if timeout is None else max(0.0, left))
+            elif self._nursery.gone and self._pid is not None and not _there(self._pid):
+                self._unseen = True
+            elif left <= 0:
+                raise subprocess.TimeoutExpired("worker", timeout or 0.0)
+            elif self._nursery.gone:
+                time.sleep(_MOMENT)
+        return self._status
+
+    def let_go(self) -> None:
+        """It has ended, and nobody asks about it again."""
+        self.leash.let_go()
+        self._nursery.reap(self._number)
+
+    def was_there(self) -> bool:
+        """Whether it began at all."""
+        return self._pid is not None
+
+
+def read_words(descriptor: int) -> str:
+    """What a file of standard error holds; where that is long, how it begins and ends."""
+    size = os.fstat(descriptor).st_size
+    words = os.pread(descriptor, size, 0).decode(errors="backslashreplace").strip()
+    return words if len(words) <= 2 * _WORDS else f"{words[:_WORDS]}\n...\n{words[-_WORDS:]}"
+
+
+def _there(pid: int) -> bool:
+    """Whether a process that somebody else must reap still runs."""
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:
+        pass
+    return True

@@ -1,0 +1,77 @@
+"""Cases that a worker calls directly: they end as under pytest, in every way in which a case can end."""
+
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from harness import direct
+from harness.bare_pytest import bare_pytest
+
+SUBJECTS = Path(__file__).parent / "subjects"
+ONLY = ("keys.parse.*", "keys.format.*", "lm.request.long-key-is-not-sent*", "lm.segments.split-header*", "lm.roundtrip.*")
+"""Of both targets, about answers and about what crossed the wire; none whose threads or examples differ from time to time."""
+
+
+class Directly:
+    """Takes the place of pytest's loop over all cases."""
+
+    def __init__(self):
+        self.records, self.left = [], []
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_runtestloop(self, session):
+        runs = direct.Direct()
+        for item in session.items:
+            record = runs.execute(item)
+            if record is None:
+                self.left.append(item.nodeid)
+            else:
+                self.records.append(record)
+        return True
+
+
+class ByPytest:
+    """Notes the records that come with the reports of pytest."""
+
+    def __init__(self):
+        self.records = []
+
+    def pytest_runtest_logreport(self, report):
+        if getattr(report, "lmconform", None) is not None:
+            self.records.append(report.lmconform)
+
+
+def records(plugin, client, *only):
+    words = ["--lmcache", "0.5.6", "--client", client, *(word for pattern in only for word in ("--only", pattern))]
+    bare_pytest(words, plugin)
+    return [{**record, "seconds": 0.0} for record in plugin.records]
+
+
+@pytest.mark.parametrize(
+    ("client", "verdicts"),
+    [
+        ("reference", {"pass"}),
+        ("python:broken_clients:WrongByte", {"pass", "fail"}),
+        ("python:broken_clients:FormatsKeysOnly", {"pass", "unsupported"}),
+        ("mutant:one-receive-buffer", {"pass", "fail"}),
+    ],
+)
+def test_a_case_ends_as_under_pytest(client, verdicts, monkeypatch):
+    monkeypatch.syspath_prepend(str(SUBJECTS))
+    directly = records(Directly(), client, *ONLY)
+    assert directly == records(ByPytest(), client, *ONLY)
+    assert set(Counter(record["verdict"] for record in directly)) >= verdicts
+
+
+def test_all_cases_but_those_with_a_fixture_of_pytest_are_called_directly():
+    left = []
+
+    class Planned:
+        @pytest.hookimpl(tryfirst=True)
+        def pytest_runtestloop(self, session):
+            left.extend(item.function.__name__ for item in session.items if not direct.planned(item))
+            return True
+
+    bare_pytest(["--lmcache", "0.5.6", "--client", "reference", "--protocol", "both"], Planned())
+    assert set(left) == {"test_malicious_pickle"}

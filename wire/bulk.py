@@ -1,0 +1,179 @@
+"""The chain of a long list of tokens in one loop: what :mod:`wire.chunks` and :mod:`wire.hashes` say link by link, quicker.
+
+A chain is made part by part. A part with a token that the quick way does not know goes link by link, as short lists do, so that
+hashes and errors are the same.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import pickle
+import struct
+from collections.abc import Callable, Sequence
+from typing import Final, TypeVar
+
+import cbor2
+import xxhash
+from blake3 import blake3
+
+from wire.hashes import ChainInput, tuple_hash
+from wire.keys import ChunkHash
+from wire.token_bytes import cbor, four_bytes, tokens32
+
+Made = TypeVar("Made", bound=ChunkHash)
+Quick = Callable[[Sequence[int], range, Made], list[Made] | None]
+"""The hashes of whole chunks, of the tokens, where the chunks begin in them, and the hash before; None: not known."""
+
+_PART: Final = 8192
+"""Tokens that are looked at at once, about: what is made of them stays near the processor."""
+_NINE_BYTES: Final = b"\x1b"
+"""What CBOR writes before an integer of more than 32 bits."""
+_LEAST: Final = b"\0\0\0\1\0\0\0\0"
+_SAMPLE: Final[ChainInput] = (-(2**63), (0, 2**32 - 1, 2**61), ())
+_INTERPRETER_HASHES_ALIKE: Final = hash(_SAMPLE) == tuple_hash(_SAMPLE)
+
+
+def in_bulk(
+    tokens: Sequence[int],
+    end: int,
+    chunk_size: int,
+    start: Made,
+    quick: Quick[Made] | None,
+    link: Callable[[Made, Sequence[int]], Made],
+) -> list[Made]:
+    """The hashes of all chunks of the tokens up to ``end``, a last one that is not full included, from ``start`` on."""
+    step = max(1, _PART // chunk_size) * chunk_size
+    full = end - end % chunk_size
+    found: list[Made] = []
+    previous = start
+    for begin in range(0, full, step):
+        starts = range(begin, min(begin + step, full), chunk_size)
+        made = quick(tokens, starts, previous) if quick is not None else None
+        if made is None:
+            made = [previous := link(previous, tokens[at : at + chunk_size]) for at in starts]
+        found += made
+        previous = made[-1]
+    if full < end:
+        found.append(link(previous, tokens[full:end]))
+    return found
+
+
+def builtin(third: tuple[object, ...], hash_of_none: int | None) -> Quick[ChunkHash] | None:
+    """Hashes of tuples by ``hash`` itself where that is `wire.hashes.tuple_hash`; None where it is not.
+
+    An integer stands for None that hashes to what None does in the process that is modelled.
+    """
+    if not _INTERPRETER_HASHES_ALIKE:
+        return None
+    if third == (None,):
+        if hash_of_none is None or hash(hash_of_none) != hash_of_none:
+            return None
+        third = (hash_of_none,)
+
+    def quick(tokens: Sequence[int], starts: range, previous: ChunkHash) -> list[ChunkHash] | None:
+        size = starts.step
+        found: list[ChunkHash] = []
+        for begin in starts:
+            piece = tuple(tokens[begin : begin + size])
+            # A sum with anything but integers in it is none, or fails.
+            try:
+                if type(sum(piece)) is not int:
+                    return None
+            except (TypeError, ArithmeticError):
+                return None
+            previous = hash((previous, piece, *third))
+            found.append(previous)
+        return found
+
+    return quick
+
+
+def digests(
+    algorithm: str, third: tuple[object, ...], carry: Callable[[bytes], ChunkHash], cut: slice | None
+) -> Quick[ChunkHash]:
+    """Hashes of tuples by a digest of vLLM.
+
+    ``carry`` says what becomes of a digest; where that is an integer of eight of its bytes, big-endian, ``cut`` says of which.
+    """
+    digest = xxhash.xxh3_128_digest if algorithm.startswith("xxhash") else _sha256
+    return _of_cbor(digest, third, carry, cut) if "cbor" in algorithm else _of_pickles(digest, third, carry)
+
+
+def _sha256(data: bytes) -> bytes:
+    return hashlib.sha256(data).digest()
+
+
+def _of_cbor(
+    digest: Callable[[bytes], bytes], third: tuple[object, ...], carry: Callable[[bytes], ChunkHash], cut: slice | None
+) -> Quick[ChunkHash]:
+    lead = bytes([0x82 + len(third)])
+    tail = b"".join(map(cbor2.dumps, third))
+
+    def quick(tokens: Sequence[int], starts: range, previous: ChunkHash) -> list[ChunkHash] | None:
+        size = starts.step
+        numbers = tokens32(tokens[starts.start : starts.start + size * len(starts)])
+        if numbers is None:
+            return None
+        body, ends = cbor(numbers, size)
+        head = cbor2.dumps([0] * size)[:-size]
+        before = cbor2.dumps(previous, canonical=True)
+        join = b"".join
+        found: list[ChunkHash] = []
+        begin = 0
+        if cut is None:
+            for end in ends:
+                previous = carry(digest(join((lead, before, head, body[begin:end], tail))))
+                before = cbor2.dumps(previous, canonical=True)
+                found.append(previous)
+                begin = end
+            return found
+        for end in ends:
+            kept = digest(join((lead, before, head, body[begin:end], tail)))[cut]
+            before = _NINE_BYTES + kept if kept >= _LEAST else cbor2.dumps(int.from_bytes(kept, "big"))
+            found.append(kept)
+            begin = end
+        return list(struct.unpack(f">{len(found)}Q", join(found)))  # type: ignore[arg-type]
+
+    return quick
+
+
+def _of_pickles(
+    digest: Callable[[bytes], bytes], third: tuple[object, ...], carry: Callable[[bytes], ChunkHash]
+) -> Quick[ChunkHash]:
+    def quick(tokens: Sequence[int], starts: range, previous: ChunkHash) -> list[ChunkHash]:
+        size = starts.step
+        found: list[ChunkHash] = []
+        for begin in starts:
+            value = (previous, tuple(tokens[begin : begin + size]), *third)
+            previous = carry(digest(pickle.dumps(value, pickle.HIGHEST_PROTOCOL)))
+            found.append(previous)
+        return found
+
+    return quick
+
+
+def hex_words(tokens: Sequence[int], starts: range, previous: ChunkHash) -> list[ChunkHash] | None:
+    """The chain until 0.3.2: sha256 of the hexadecimal digits before and the tokens, little-endian."""
+    body = _words(tokens, starts, "<")
+    if body is None or not isinstance(previous, str):
+        return None
+    step = 4 * starts.step
+    found: list[ChunkHash] = []
+    for begin in range(0, len(body), step):
+        previous = hashlib.sha256(previous.encode("ascii") + body[begin : begin + step]).hexdigest()
+        found.append(previous)
+    return found
+
+
+def blake3_words(tokens: Sequence[int], starts: range, previous: bytes) -> list[bytes] | None:
+    """The chain of the multiprocess server: blake3 of the digest before and the tokens, big-endian."""
+    body = _words(tokens, starts, ">")
+    if body is None:
+        return None
+    step = 4 * starts.step
+    return [previous := blake3(previous + body[begin : begin + step]).digest() for begin in range(0, len(body), step)]
+
+
+def _words(tokens: Sequence[int], starts: range, order: str) -> bytes | None:
+    numbers = tokens32(tokens[starts.start : starts.start + starts.step * len(starts)])
+    return None if numbers is None else four_bytes(numbers, order)

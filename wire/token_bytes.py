@@ -1,0 +1,60 @@
+"""The tokens of a long list in one form of bytes at once, so that the bytes of a chunk are a slice of them."""
+
+from __future__ import annotations
+
+import marshal
+from collections.abc import Sequence
+from typing import Final, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+Tokens32: TypeAlias = NDArray[np.int32]
+"""Tokens from 0 to 2^31 - 1."""
+
+_MARK: Final = ord("i")
+"""What marshal writes before an integer of four bytes."""
+_HEAD: Final = 5
+"""Bytes of the type and length of a list or tuple in marshal's second version, and of a mark with its integer."""
+_LITTLE: Final = np.dtype("<i4")
+_WORD: Final = np.dtype("<u8")
+
+
+def tokens32(tokens: Sequence[int]) -> Tokens32 | None:
+    """The tokens as an array, or None where one of them is no plain ``int`` from 0 to 2^31 - 1, or there are none.
+
+    Marshal writes every object with its exact type in front, quicker than anything else looks at it.
+    """
+    plain = tokens if isinstance(tokens, list) else tuple(tokens)
+    count = len(plain)
+    try:
+        data = marshal.dumps(plain, 2)
+    except ValueError:
+        return None
+    if not count or len(data) != _HEAD * (count + 1):
+        return None
+    if (np.ndarray(count, np.uint8, data, _HEAD, (_HEAD,)) != _MARK).any():
+        return None
+    found: Tokens32 = np.ndarray(count, _LITTLE, data, _HEAD + 1, (_HEAD,)).copy()
+    return None if found.min() < 0 else found
+
+
+def four_bytes(tokens: Tokens32, order: str) -> bytes:
+    """Each token as four bytes; ``order`` is ``<`` or ``>``."""
+    return tokens.astype(f"{order}i4", copy=False).tobytes()
+
+
+def cbor(tokens: Tokens32, chunk_size: int) -> tuple[bytes, list[int]]:
+    """The tokens one after the other in CBOR, integers in their shortest form, and where each whole chunk ends in it."""
+    two, three, five = ((tokens >= bound).view(np.uint8) for bound in (24, 256, 1 << 16))
+    sizes = two + three + (five << 1) + np.uint8(1)
+    # Eight bytes for each: the first one, which says the size or is the token, then the token, big-endian.
+    words = tokens.byteswap().view(np.uint32).astype(np.uint64)
+    words <<= np.uint64(8)
+    words >>= (np.uint8(40) - (sizes << 3)).astype(np.uint64)
+    words |= (two * np.uint8(24) + three + five).astype(np.uint64)
+    ends = sizes.cumsum(dtype=np.int64)
+    made = np.empty(int(ends[-1]) + _WORD.itemsize, np.uint8)
+    # They are written in turn, each at its place: the next one overwrites what is not of this one.
+    np.ndarray(len(made) - _WORD.itemsize + 1, _WORD, made.data, 0, (1,))[ends - sizes] = words
+    return made.tobytes(), ends[chunk_size - 1 :: chunk_size].tolist()
