@@ -27,7 +27,6 @@ class Format:
     """As users write it."""
     file: str
     """The name of the file, where the user gives none."""
-    content_type: str
     about: str
     """Who reads it."""
     write: Callable[[Results, Context], bytes]
@@ -48,14 +47,14 @@ def _text(results: Results, _context: Context) -> bytes:
 FORMATS: Final = {
     one.name: one
     for one in (
-        Format("html", "report.html", "text/html; charset=utf-8", "people: one page that needs nothing else", _html),
-        Format("markdown", "summary.md", "text/markdown; charset=utf-8", "job summaries and comments, bounded", _markdown),
-        Format("text", "report.txt", "text/plain; charset=utf-8", "logs: what a run prints at its end", _text),
-        Format("junit", "junit.xml", "application/xml", "CI servers: Jenkins, GitLab, Azure and most others", junit_xml),
-        Format("ctrf", "ctrf.json", "application/json", "tools of ctrf.io", ctrf),
-        Format("sarif", "results.sarif", "application/sarif+json", "code scanning, as GitHub has it", sarif),
-        Format("badge-json", "badge.json", "application/json", "the endpoint badge of shields.io", badge_json),
-        Format("badge-svg", "badge.svg", "image/svg+xml", "a README: a picture that needs no service", badge_svg),
+        Format("html", "report.html", "people: one page that needs nothing else", _html),
+        Format("markdown", "summary.md", "job summaries and comments, bounded", _markdown),
+        Format("text", "report.txt", "logs: what a run prints at its end", _text),
+        Format("junit", "junit.xml", "CI servers: Jenkins, GitLab, Azure and most others", junit_xml),
+        Format("ctrf", "ctrf.json", "tools of ctrf.io", ctrf),
+        Format("sarif", "results.sarif", "code scanning, as GitHub has it", sarif),
+        Format("badge-json", "badge.json", "the endpoint badge of shields.io", badge_json),
+        Format("badge-svg", "badge.svg", "a README: a picture that needs no service", badge_svg),
     )
 }
 """By name, in the order in which they are told."""

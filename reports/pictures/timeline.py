@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from reports.pictures.drawing import Drawing, Href
 from reports.pictures.headers import nowhere
-from reports.pictures.lanes import COLUMN, LABELS, Lane, axis, lane
+from reports.pictures.lanes import COLUMN, LABELS, axis, lane
 from reports.pictures.legend import heading
 from reports.pictures.picture import Picture, Table, drawn
 from reports.pictures.releases import span
@@ -64,8 +64,3 @@ def table(found: Sequence[Chapter]) -> Table:
             if segment.label
         ),
     )
-
-
-def rows_of(lanes: Sequence[Lane]) -> tuple[tuple[str, ...], ...]:
-    """The pieces of lanes as rows of a table."""
-    return tuple((one.title, span(segment.releases), segment.label) for one in lanes for segment in one.segments if segment.label)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Final
 
-from harness.tap.mp.packed import DEEPEST, Malformed, head, places
+from harness.tap.mp.packed import DEEPEST, Malformed, head
 from harness.tap.mp.zmtp import Frame, Message
 from wire.mp.operations import STREAMING
 from wire.mp.values import Value, ValueRefused, pack, unpack
@@ -127,13 +127,3 @@ class Parts:
 
 
 STREAM: Final = STREAMING[0]
-
-
-def well_formed(data: bytes) -> bool:
-    """Whether bytes are exactly one msgpack value that is not nested deeper than anybody does."""
-    try:
-        for _ in places(data):
-            pass
-    except Malformed:
-        return False
-    return True
