@@ -61,7 +61,7 @@ def records(plugin, client, *only):
         ("reference", {"pass"}),
         ("python:broken_clients:WrongByte", {"pass", "fail"}),
         ("python:broken_clients:FormatsKeysOnly", {"pass", "unsupported"}),
-        ("mutant:one-receive-buffer", {"pass", "fail"}),
+        ("mutant:frame-big-endian", {"pass", "fail"}),
     ],
 )
 def test_a_case_ends_as_under_pytest(client, verdicts, monkeypatch):
