@@ -61,13 +61,15 @@ def records(plugin, client, *only):
         ("reference", {"pass"}),
         ("python:broken_clients:WrongByte", {"pass", "fail"}),
         ("python:broken_clients:FormatsKeysOnly", {"pass", "unsupported"}),
-        ("mutant:one-receive-buffer", {"pass", "fail"}),
+        ("mutant:frame-big-endian", {"pass", "fail"}),
     ],
 )
 def test_a_case_ends_as_under_pytest(client, verdicts, monkeypatch):
     monkeypatch.syspath_prepend(str(SUBJECTS))
-    directly = records(Directly(), client, *ONLY)
-    assert directly == records(ByPytest(), client, *ONLY)
+    # What a mutant breaks on the wire is told with times and names that differ from run to run.
+    only = ONLY if not client.startswith("mutant:") else ONLY[:4]
+    directly = records(Directly(), client, *only)
+    assert directly == records(ByPytest(), client, *only)
     assert set(Counter(record["verdict"] for record in directly)) >= verdicts
 
 
