@@ -204,7 +204,8 @@ def complete(release: Release, type_: Type, value: Value) -> Value:
         case Optional(inner):
             return None if value is None else complete(release, inner, value)
         case Array(element) if isinstance(value, list):
-            return [complete(release, element, member) for member in value]
+            # Scalars are written as they are, and the tokens of a prompt are many.
+            return list(value) if isinstance(element, Scalar) else [complete(release, element, member) for member in value]
         case Tuple(elements) if isinstance(value, list) and len(value) == len(elements):
             return [complete(release, element, member) for element, member in zip(elements, value, strict=True)]
         case Map(key, member_type) if isinstance(value, dict):
