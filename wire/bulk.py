@@ -101,40 +101,79 @@ def digests(
     return _of_cbor(digest, third, carry, cut) if "cbor" in algorithm else _of_pickles(digest, third, carry)
 
 
-def _sha256(data: bytes) -> bytes:
-    return hashlib.sha256(data).digest()
+_NOTHING: Final = hashlib.sha256()
+
+
+def _sha256(data: bytes | memoryview) -> bytes:
+    made = _NOTHING.copy()  # quicker than a new one, for which OpenSSL looks up the algorithm
+    made.update(data)
+    return made.digest()
 
 
 def _of_cbor(
-    digest: Callable[[bytes], bytes], third: tuple[object, ...], carry: Callable[[bytes], ChunkHash], cut: slice | None
+    digest: Callable[[bytes | memoryview], bytes],
+    third: tuple[object, ...],
+    carry: Callable[[bytes], ChunkHash],
+    cut: slice | None,
 ) -> Quick[ChunkHash]:
     lead = bytes([0x82 + len(third)])
     tail = b"".join(map(cbor2.dumps, third))
+    kept = digest(b"")[cut] if cut is not None else digest(b"")
+    if cut is not None:
+        mark = _NINE_BYTES
+    elif carry is bytes:
+        mark = cbor2.dumps(kept)[: -len(kept)]
+    else:
+        return _of_cbor_joined(digest, lead, tail, carry)
+    front, width = len(lead) + len(mark), len(kept)
 
     def quick(tokens: Sequence[int], starts: range, previous: ChunkHash) -> list[ChunkHash] | None:
         size = starts.step
         numbers = tokens32(tokens[starts.start : starts.start + size * len(starts)])
         if numbers is None:
             return None
-        body, ends = cbor(numbers, size)
         head = cbor2.dumps([0] * size)[:-size]
+        # Each chunk has room before it for the hash before, so that what is hashed is one piece of the bytes.
+        body, begins, ends = cbor(numbers, size, tail + lead + mark + bytes(width) + head)
+        view = memoryview(body)
+        at = begins - len(head) - width
+        places = zip(at.tolist(), (at + width).tolist(), (at - front).tolist(), (ends + len(tail)).tolist(), strict=True)
         before = cbor2.dumps(previous, canonical=True)
-        join = b"".join
+        fits: bytes | None = before[len(mark) :] if len(before) == len(mark) + width and before.startswith(mark) else None
+        found: list[bytes] = []
+        for start, stop, begin, end in places:
+            if fits is not None:
+                body[start:stop] = fits
+                made = digest(view[begin:end])
+            else:
+                made = digest(b"".join((lead, before, view[stop:end])))
+            fits = made = made if cut is None else made[cut]
+            if cut is not None and made < _LEAST:
+                fits, before = None, cbor2.dumps(int.from_bytes(made, "big"))
+            found.append(made)
+        return found if cut is None else list(struct.unpack(f">{len(found)}Q", b"".join(found)))  # type: ignore[return-value]
+
+    return quick
+
+
+def _of_cbor_joined(
+    digest: Callable[[bytes | memoryview], bytes], lead: bytes, tail: bytes, carry: Callable[[bytes], ChunkHash]
+) -> Quick[ChunkHash]:
+    """Where hashes are integers of more than eight bytes, whose length in CBOR varies."""
+
+    def quick(tokens: Sequence[int], starts: range, previous: ChunkHash) -> list[ChunkHash] | None:
+        size = starts.step
+        numbers = tokens32(tokens[starts.start : starts.start + size * len(starts)])
+        if numbers is None:
+            return None
+        body, begins, ends = cbor(numbers, size)
+        head = cbor2.dumps([0] * size)[:-size]
         found: list[ChunkHash] = []
-        begin = 0
-        if cut is None:
-            for end in ends:
-                previous = carry(digest(join((lead, before, head, body[begin:end], tail))))
-                before = cbor2.dumps(previous, canonical=True)
-                found.append(previous)
-                begin = end
-            return found
-        for end in ends:
-            kept = digest(join((lead, before, head, body[begin:end], tail)))[cut]
-            before = _NINE_BYTES + kept if kept >= _LEAST else cbor2.dumps(int.from_bytes(kept, "big"))
-            found.append(kept)
-            begin = end
-        return list(struct.unpack(f">{len(found)}Q", join(found)))  # type: ignore[arg-type]
+        for begin, end in zip(begins.tolist(), ends.tolist(), strict=True):
+            before = cbor2.dumps(previous, canonical=True)
+            previous = carry(digest(b"".join((lead, before, head, body[begin:end], tail))))
+            found.append(previous)
+        return found
 
     return quick
 

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import marshal
 from collections.abc import Sequence
-from typing import Final, TypeAlias
+from typing import Any, Final, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 Tokens32: TypeAlias = NDArray[np.int32]
 """Tokens from 0 to 2^31 - 1."""
+Places: TypeAlias = NDArray[np.int64]
+"""Places in bytes, one for each chunk."""
 
 _MARK: Final = ord("i")
 """What marshal writes before an integer of four bytes."""
@@ -44,8 +46,11 @@ def four_bytes(tokens: Tokens32, order: str) -> bytes:
     return tokens.astype(f"{order}i4", copy=False).tobytes()
 
 
-def cbor(tokens: Tokens32, chunk_size: int) -> tuple[bytes, list[int]]:
-    """The tokens one after the other in CBOR, integers in their shortest form, and where each whole chunk ends in it."""
+def cbor(tokens: Tokens32, chunk_size: int, between: bytes = b"") -> tuple[bytearray, Places, Places]:
+    """The tokens one after the other in CBOR, integers in their shortest form, and where each chunk begins and ends in it.
+
+    ``between`` stands before each chunk and behind the last one. There are as many tokens as fill whole chunks.
+    """
     two, three, five = ((tokens >= bound).view(np.uint8) for bound in (24, 256, 1 << 16))
     sizes = two + three + (five << 1) + np.uint8(1)
     # Eight bytes for each: the first one, which says the size or is the token, then the token, big-endian.
@@ -54,7 +59,21 @@ def cbor(tokens: Tokens32, chunk_size: int) -> tuple[bytes, list[int]]:
     words >>= (np.uint8(40) - (sizes << 3)).astype(np.uint64)
     words |= (two * np.uint8(24) + three + five).astype(np.uint64)
     ends = sizes.cumsum(dtype=np.int64)
-    made = np.empty(int(ends[-1]) + _WORD.itemsize, np.uint8)
+    if between:
+        chunks = ends.reshape(-1, chunk_size)
+        chunks += np.arange(1, len(chunks) + 1, dtype=np.int64)[:, np.newaxis] * len(between)
+    last = ends[chunk_size - 1 :: chunk_size]
+    made = bytearray(int(ends[-1]) + len(between) + _WORD.itemsize)
     # They are written in turn, each at its place: the next one overwrites what is not of this one.
-    np.ndarray(len(made) - _WORD.itemsize + 1, _WORD, made.data, 0, (1,))[ends - sizes] = words
-    return made.tobytes(), ends[chunk_size - 1 :: chunk_size].tolist()
+    places: Places = np.subtract(ends, sizes, dtype=np.int64)
+    _anywhere(made, _WORD)[places] = words
+    begins = places[::chunk_size]
+    if between:
+        whole = np.dtype((np.void, len(between)))
+        _anywhere(made, whole)[np.append(begins - len(between), last[-1])] = np.frombuffer(between, whole)
+    return made, begins, last
+
+
+def _anywhere(made: bytearray, kind: np.dtype[Any]) -> NDArray[Any]:
+    """The values of one kind that may begin at any byte."""
+    return np.ndarray(len(made) - kind.itemsize + 1, kind, made, 0, (1,))

@@ -1,8 +1,8 @@
 """Chains of long lists of tokens: as link by link, whatever the tokens are."""
 
+import hashlib
 import random
 import struct
-from itertools import pairwise
 from unittest import mock
 
 import cbor2
@@ -104,7 +104,7 @@ def test_masked_tokens_are_left_out(release, algorithm, returns, skip):
     assert [chunk.start for chunk in in_bulk[0]] == list(range(skip, 105, 8))
 
 
-@pytest.mark.parametrize("hash_of_none", [0, 5, -1, -2, hash(None), 2**61 - 2, 2**61, -(2**63), 2**64 - 1])
+@pytest.mark.parametrize("hash_of_none", [0, 5, -1, -2, 8_776_201_034_686, 2**61 - 2, 2**61, -(2**63), 2**64 - 1])
 def test_none_hashes_to_what_is_given(hash_of_none):
     tokens = list(range(300))
     in_bulk, by_links = both_ways(chunked(Release.parse("0.3.15"), "builtin", "int", tokens, 8, hash_of_none=hash_of_none))
@@ -165,5 +165,33 @@ def test_an_array_holds_the_tokens(tokens):
 
 @given(tokens=st.lists(plain, min_size=1, max_size=60))
 def test_tokens_are_written_in_cbor_one_after_the_other(tokens):
-    body, ends = cbor(tokens32(tokens), 1)
-    assert [body[begin:end] for begin, end in pairwise([0, *ends])] == [cbor2.dumps(token) for token in tokens]
+    body, begins, ends = cbor(tokens32(tokens), 1)
+    assert [body[begin:end] for begin, end in zip(begins, ends, strict=True)] == [cbor2.dumps(token) for token in tokens]
+    assert begins[0] == 0
+    assert [*begins[1:]] == [*ends[:-1]]
+
+
+@given(chunks=st.integers(1, 5), size=st.integers(1, 4), between=st.binary(min_size=1, max_size=40), data=st.data())
+def test_room_is_made_before_each_chunk_and_behind_the_last(chunks, size, between, data):
+    tokens = data.draw(st.lists(plain, min_size=chunks * size, max_size=chunks * size))
+    body, begins, ends = cbor(tokens32(tokens), size, between)
+    written = [b"".join(map(cbor2.dumps, tokens[at : at + size])) for at in range(0, len(tokens), size)]
+    assert bytes(body[: ends[-1] + len(between)]) == between + between.join(written) + between
+    assert [bytes(body[begin:end]) for begin, end in zip(begins, ends, strict=True)] == written
+
+
+def test_a_hash_that_is_short_in_cbor_is_followed_by_the_right_one():
+    """One in 2^32 hashes has four zeros in front; a digest that often has them shows that the next hash is right."""
+
+    def digest(data):
+        made = hashlib.sha256(data).digest()
+        return bytes(8) + made[8:] if made[0] < 64 else bytes(7) + made[7:] if made[0] < 128 else made
+
+    tokens = [random.Random(1).randrange(1 << 17) for _ in range(400)]
+    quick = bulk._of_cbor(digest, (None,), lambda made: int.from_bytes(made[:8], "big"), slice(8))
+    previous, expected = 7, []
+    for at in range(0, 400, 4):
+        previous = int.from_bytes(digest(cbor2.dumps((previous, tuple(tokens[at : at + 4]), None), canonical=True))[:8], "big")
+        expected.append(previous)
+    assert 0 in expected
+    assert quick(tokens, range(0, 400, 4), 7) == expected
