@@ -10,19 +10,38 @@ import hashlib
 import pickle
 import struct
 from collections.abc import Callable, Sequence
-from typing import Final, TypeVar
+from dataclasses import dataclass
+from typing import Final, Generic, TypeVar
 
 import cbor2
+import numpy as np
 import xxhash
 from blake3 import blake3
 
 from wire.hashes import ChainInput, tuple_hash
 from wire.keys import ChunkHash
-from wire.token_bytes import cbor, four_bytes, tokens32
+from wire.token_bytes import Tokens32, cbor, four_bytes, tokens32
 
 Made = TypeVar("Made", bound=ChunkHash)
-Quick = Callable[[Sequence[int], range, Made], list[Made] | None]
-"""The hashes of whole chunks, of the tokens, where the chunks begin in them, and the hash before; None: not known."""
+Tokens = Sequence[int] | Tokens32
+
+
+@dataclass(frozen=True)
+class Quick(Generic[Made]):
+    """A quick way to the hashes of whole chunks.
+
+    Attributes:
+        make: the hashes, of the tokens, where the chunks begin in them, and the hash before; None: not known.
+        of_numbers: whether it wants all tokens as one array, if that can be: looking at each object once is much of the work.
+    """
+
+    make: Callable[[Tokens, range, Made], list[Made] | None]
+    of_numbers: bool = False
+
+    def __call__(self, tokens: Tokens, starts: range, previous: Made) -> list[Made] | None:
+        """The same as `make`."""
+        return self.make(tokens, starts, previous)
+
 
 _PART: Final = 8192
 """Tokens that are looked at at once, about: what is made of them stays near the processor."""
@@ -46,9 +65,12 @@ def in_bulk(
     full = end - end % chunk_size
     found: list[Made] = []
     previous = start
+    if isinstance(tokens, np.ndarray):
+        quick = None  # integers of numpy are not those of Python, and what becomes of them is for the link to say
+    numbers = tokens32(tokens) if quick is not None and quick.of_numbers else None
     for begin in range(0, full, step):
         starts = range(begin, min(begin + step, full), chunk_size)
-        made = quick(tokens, starts, previous) if quick is not None else None
+        made = quick(tokens if numbers is None else numbers, starts, previous) if quick is not None else None
         if made is None:
             made = [previous := link(previous, tokens[at : at + chunk_size]) for at in starts]
         found += made
@@ -72,7 +94,7 @@ def builtin(third: tuple[object, ...], hash_of_none: int | None) -> Quick[ChunkH
 
     last = third[0] if third else None
 
-    def quick(tokens: Sequence[int], starts: range, previous: ChunkHash) -> list[ChunkHash] | None:
+    def quick(tokens: Tokens, starts: range, previous: ChunkHash) -> list[ChunkHash] | None:
         size = starts.step
         found: list[ChunkHash] = []
         for begin in starts:
@@ -87,7 +109,7 @@ def builtin(third: tuple[object, ...], hash_of_none: int | None) -> Quick[ChunkH
             found.append(previous)
         return found
 
-    return quick
+    return Quick(quick)
 
 
 def digests(
@@ -127,9 +149,9 @@ def _of_cbor(
         return _of_cbor_joined(digest, lead, tail, carry)
     front, width = len(lead) + len(mark), len(kept)
 
-    def quick(tokens: Sequence[int], starts: range, previous: ChunkHash) -> list[ChunkHash] | None:
+    def quick(tokens: Tokens, starts: range, previous: ChunkHash) -> list[ChunkHash] | None:
         size = starts.step
-        numbers = tokens32(tokens[starts.start : starts.start + size * len(starts)])
+        numbers = _part(tokens, starts)
         if numbers is None:
             return None
         head = cbor2.dumps([0] * size)[:-size]
@@ -153,7 +175,7 @@ def _of_cbor(
             found.append(made)
         return found if cut is None else list(struct.unpack(f">{len(found)}Q", b"".join(found)))  # type: ignore[return-value]
 
-    return quick
+    return Quick(quick, of_numbers=True)
 
 
 def _of_cbor_joined(
@@ -161,9 +183,9 @@ def _of_cbor_joined(
 ) -> Quick[ChunkHash]:
     """Where hashes are integers of more than eight bytes, whose length in CBOR varies."""
 
-    def quick(tokens: Sequence[int], starts: range, previous: ChunkHash) -> list[ChunkHash] | None:
+    def quick(tokens: Tokens, starts: range, previous: ChunkHash) -> list[ChunkHash] | None:
         size = starts.step
-        numbers = tokens32(tokens[starts.start : starts.start + size * len(starts)])
+        numbers = _part(tokens, starts)
         if numbers is None:
             return None
         body, begins, ends = cbor(numbers, size)
@@ -175,13 +197,13 @@ def _of_cbor_joined(
             found.append(previous)
         return found
 
-    return quick
+    return Quick(quick, of_numbers=True)
 
 
 def _of_pickles(
     digest: Callable[[bytes], bytes], third: tuple[object, ...], carry: Callable[[bytes], ChunkHash]
 ) -> Quick[ChunkHash]:
-    def quick(tokens: Sequence[int], starts: range, previous: ChunkHash) -> list[ChunkHash]:
+    def quick(tokens: Tokens, starts: range, previous: ChunkHash) -> list[ChunkHash]:
         size = starts.step
         found: list[ChunkHash] = []
         for begin in starts:
@@ -190,10 +212,10 @@ def _of_pickles(
             found.append(previous)
         return found
 
-    return quick
+    return Quick(quick)
 
 
-def hex_words(tokens: Sequence[int], starts: range, previous: ChunkHash) -> list[ChunkHash] | None:
+def _hex_words(tokens: Tokens, starts: range, previous: ChunkHash) -> list[ChunkHash] | None:
     """The chain until 0.3.2: sha256 of the hexadecimal digits before and the tokens, little-endian."""
     body = _words(tokens, starts, "<")
     if body is None or not isinstance(previous, str):
@@ -206,7 +228,7 @@ def hex_words(tokens: Sequence[int], starts: range, previous: ChunkHash) -> list
     return found
 
 
-def blake3_words(tokens: Sequence[int], starts: range, previous: bytes) -> list[bytes] | None:
+def _blake3_words(tokens: Tokens, starts: range, previous: bytes) -> list[bytes] | None:
     """The chain of the multiprocess server: blake3 of the digest before and the tokens, big-endian."""
     body = _words(tokens, starts, ">")
     if body is None:
@@ -215,6 +237,16 @@ def blake3_words(tokens: Sequence[int], starts: range, previous: bytes) -> list[
     return [previous := blake3(previous + body[begin : begin + step]).digest() for begin in range(0, len(body), step)]
 
 
-def _words(tokens: Sequence[int], starts: range, order: str) -> bytes | None:
-    numbers = tokens32(tokens[starts.start : starts.start + starts.step * len(starts)])
+hex_words: Final = Quick(_hex_words, of_numbers=True)
+blake3_words: Final = Quick(_blake3_words, of_numbers=True)
+
+
+def _words(tokens: Tokens, starts: range, order: str) -> bytes | None:
+    numbers = _part(tokens, starts)
     return None if numbers is None else four_bytes(numbers, order)
+
+
+def _part(tokens: Tokens, starts: range) -> Tokens32 | None:
+    """The tokens of some chunks as an array, if that can be."""
+    part = tokens[starts.start : starts.start + starts.step * len(starts)]
+    return part if isinstance(part, np.ndarray) else tokens32(part)
