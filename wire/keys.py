@@ -12,6 +12,7 @@ from types import MappingProxyType
 from typing import Final, Literal
 
 from wire.errors import DecodeError, EncodeError
+from wire.numerals import NoNumber, decimal
 from wire.release import RangeTable, Release
 
 ChunkHash = int | bytes | str
@@ -115,7 +116,8 @@ def format_key(release: Release, key: CacheKey) -> str:
     """The key string of a release.
 
     Raises:
-        EncodeError: the key has a part that the release cannot write, or lacks one that it must.
+        EncodeError: the key has a part that the release cannot write, or lacks one that it must, or a number in base 10 is so
+            long that Python, and with it lmcache, does not write it.
     """
     grammar = KEY_GRAMMARS[release]
     middle = _format_hash(release, grammar, key.chunk_hash)
@@ -139,7 +141,7 @@ def format_keys(release: Release, identity: CacheKey, hashes: Sequence[ChunkHash
 
 def _around_hash(release: Release, grammar: KeyGrammar, key: CacheKey) -> tuple[str, str]:
     """What stands before the hash of a key and behind it."""
-    before = [key.model, str(key.world_size), str(key.worker_id)]
+    before = [key.model, _decimal("world size", key.world_size), _decimal("worker id", key.worker_id)]
     if grammar.prefix:
         if key.fmt is None:
             raise EncodeError(f"keys of lmcache {release} begin with the engine's name; fmt is missing")
@@ -151,7 +153,7 @@ def _around_hash(release: Release, grammar: KeyGrammar, key: CacheKey) -> tuple[
         except KeyError:
             raise EncodeError(f"dtype {key.dtype!r} has no name in keys of lmcache {release}") from None
     if key.layer is not None:
-        behind.append(str(key.layer))
+        behind.append(_decimal("layer", key.layer))
     if key.tags and not grammar.tags:
         raise EncodeError(f"keys of lmcache {release} carry no tags")
     behind += [f"{name}%{value}" for name, value in key.tags]
@@ -251,12 +253,19 @@ def _parse_tags(text: str, parts: list[str]) -> dict[str, str]:
     return tags
 
 
+def _decimal(what: str, value: int) -> str:
+    try:
+        return decimal(value)
+    except NoNumber as error:
+        raise EncodeError(f"the {what} of a key cannot be written: {error}") from None
+
+
 def _format_hash(release: Release, grammar: KeyGrammar, value: ChunkHash) -> str:
     if grammar.hash_style == "text":
         if isinstance(value, str):
             return value
     elif isinstance(value, int):
-        return f"{value:x}" if grammar.hash_style == "hex" else str(value)
+        return f"{value:x}" if grammar.hash_style == "hex" else _decimal("chunk hash", value)
     elif isinstance(value, bytes) and grammar.digests:
         return value.hex()
     raise EncodeError(f"a chunk hash of type {type(value).__name__} cannot be written in keys of lmcache {release}")

@@ -42,6 +42,18 @@ def read_decimal(text: str) -> float:
     raise NoNumber(f"{shown(text)!r} is no number")
 
 
+def decimal(number: int) -> str:
+    """The digits of an integer in base 10.
+
+    Raises:
+        NoNumber: it has more than the interpreter writes (4,300, unless somebody set another limit).
+    """
+    try:
+        return str(number)
+    except ValueError:
+        raise NoNumber(f"a number of {number.bit_length()} bits has too many decimal digits to be written") from None
+
+
 def shown(text: str) -> str:
     """A text as a message quotes it."""
     return text if len(text) <= LONGEST else f"{text[:LONGEST]}..."

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import struct
+from dataclasses import replace
 from typing import Any, Final
 
 import numpy as np
@@ -15,7 +16,7 @@ from wire.chunks import chunk_hashes, chunk_keys
 from wire.deployments import none_hash, python_version, seed_number, vllm_hashes
 from wire.errors import DecodeError, EncodeError, WireError
 from wire.hashes import DIGESTS, token_hashes
-from wire.keys import CacheKey, format_key, parse_key, parse_key_as_server
+from wire.keys import KEY_GRAMMARS, CacheKey, format_key, parse_key, parse_key_as_server
 from wire.layouts import pack, unpack
 from wire.lm.enums import ITEM_SIZES
 from wire.lm.frames import (
@@ -34,6 +35,8 @@ from wire.lm.shapes import pad_shape, payload_size, strip_shape
 from wire.release import Release
 
 PROFILES: Final = tuple(lm_profile(release) for release in RELEASES)
+_LONG: Final = 14_000
+"""Bits of a hash that may have more decimal digits than Python writes."""
 _NEW: Final = Release.parse("0.5.6")
 _FORMATS: Final = ("KV_2LTD", "KV_T2D", "KV_2TD", "BINARY", "KV_MLA_FMT", "BINARY_BUFFER", "UNDEFINED", "?")
 
@@ -79,12 +82,30 @@ def metadata(data: bytes) -> None:
 
 
 def key(data: bytes) -> None:
-    """The text of a key; what is read can be written, and reads the same."""
+    """The text of a key; what is read can be written, and reads the same.
+
+    Not so in 0.3.4 and 0.3.5, which write a hash in base 10 and read it in base 16 (KEY-PARSE-002), and take tags for settings
+    (KEY-PARSE-004): there the hash is the one of these digits, and tags are not asked for.
+    """
     given = Bytes(data)
     release = given.choice(RELEASES)
     found = parse_key(release, given.text())
-    again = parse_key(release, format_key(release, found))
+    try:
+        again = parse_key(release, format_key(release, found))
+    except EncodeError:  # a hash read in base 16 may be too long for base 10
+        require(holds=_in_both_bases(release) and _bits(found) > _LONG, what="a key that was read cannot be written")
+        raise
+    if _in_both_bases(release):
+        found = replace(found, chunk_hash=int(str(found.chunk_hash), 16), tags=again.tags, settings=again.settings)
     require(holds=again == found, what="a key reads otherwise once it was written")
+
+
+def _bits(key: CacheKey) -> int:
+    return key.chunk_hash.bit_length() if isinstance(key.chunk_hash, int) else 0
+
+
+def _in_both_bases(release: Release) -> bool:
+    return KEY_GRAMMARS[release].hash_style == "decimal-read-as-hex"
 
 
 def server_key(data: bytes) -> None:
@@ -192,7 +213,7 @@ TARGETS: Final = (
         "lm.described", described, (WireError,), of_lm("decode_request", lambda one: b"\1\2\0\0\0\0" + hex_of("bytes")(one)), 400
     ),
     Target("lm.metadata", metadata, (DecodeError,), of_lm("decode_metadata", lambda one: b"\1" + hex_of("bytes")(one)), 1000),
-    Target("lm.key", key, (DecodeError,), of_lm("parse_key", lambda one: str(one.args["text"])), 6000),
+    Target("lm.key", key, (DecodeError, EncodeError), of_lm("parse_key", lambda one: str(one.args["text"])), 6000),
     Target("lm.server-key", server_key, (DecodeError,), of_lm("parse_key_as_server", lambda one: str(one.args["text"])), 6000),
     Target("lm.server-request", server_request, (DecodeError,), of_lm("decode_request", hex_of("bytes")), 400),
     Target(

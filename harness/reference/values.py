@@ -11,6 +11,7 @@ from harness.reference.codec import Codec
 from wire.errors import DecodeError, EncodeError
 from wire.keys import CacheKey, ChunkHash
 from wire.lm.frames import Description
+from wire.numerals import NoNumber, decimal, shown
 from wire.release import KNOWN_RELEASES, Release
 
 
@@ -37,16 +38,30 @@ def wire_errors() -> Iterator[None]:
 
 
 def hash_from_json(value: Mapping[str, str]) -> ChunkHash:
-    """A hash: an integer, text, or bytes."""
+    """A hash: an integer, text, or bytes.
+
+    Raises:
+        EncodeError: an integer of more digits than Python reads.
+    """
     if "int" in value:
-        return int(value["int"])
+        try:
+            return int(value["int"])
+        except ValueError:
+            raise EncodeError(f"the chunk hash {shown(value['int'])!r} is no integer, or has more digits than are read") from None
     return value["text"] if "text" in value else bytes.fromhex(value["bytes"])
 
 
 def hash_to_json(value: ChunkHash) -> dict[str, str]:
-    """The inverse of :func:`hash_from_json`."""
+    """The inverse of :func:`hash_from_json`.
+
+    Raises:
+        EncodeError: an integer of more digits than Python writes, which a hexadecimal key may well hold.
+    """
     if isinstance(value, int):
-        return {"int": str(value)}
+        try:
+            return {"int": decimal(value)}
+        except NoNumber as error:
+            raise EncodeError(f"the chunk hash cannot be told: {error}") from None
     return {"text": value} if isinstance(value, str) else {"bytes": value.hex()}
 
 

@@ -33,6 +33,7 @@ SLOW = {
 CHANGES = 150
 FOUND = {
     "lm.described": [b"", b"\0\0\0\0\0\0\0ab"],
+    "lm.key": [b"M-J@@-1@0@0b0", b"\x89@@1@0@\xd9\xa3" + b"9" * 4400, b"M@@1@0@f@lmcache.tag.a%b@c%d"],
     "lm.settings": [b"\0\000" + b"9" * 4401, b"\1\0003." + b"9" * 4400, b"\2\0" + b"1" * 4400, b"\x1fS12"],
     "mp.json-value": [
         b'{"range":[-2147483648,32]}',

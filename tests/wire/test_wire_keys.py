@@ -336,3 +336,31 @@ def test_keys_that_differ_in_their_hash_are_written_as_each_alone(text, identity
 
     alone = outcome(lambda: [format_key(release, replace(identity, chunk_hash=value)) for value in hashes])
     assert outcome(lambda: format_keys(release, identity, hashes)) == alone
+
+
+@pytest.mark.parametrize("text", ["0.3.3", "0.3.4", "0.3.5"])
+@pytest.mark.parametrize("number", [16**4000, -(16**4000)], ids=["positive", "negative"])
+def test_a_hash_that_is_too_long_for_base_10_is_refused_as_it_is_upstream(text, number):
+    with pytest.raises(EncodeError, match="the chunk hash of a key cannot be written: a number of 16001 bits"):
+        format_key(release(text), key_of(text, chunk_hash=number))
+    with pytest.raises(EncodeError, match="too many decimal digits"):
+        format_keys(release(text), key_of(text), [1, number])
+
+
+@pytest.mark.parametrize("text", ["0.3.6", "0.5.6"])
+def test_a_hash_in_base_16_may_be_as_long_as_it_likes(text):
+    key = key_of(text, chunk_hash=-(16**4000))
+    assert parse_key(release(text), format_key(release(text), key)) == key
+
+
+@pytest.mark.parametrize(("part", "said"), [("world_size", "world size"), ("worker_id", "worker id"), ("layer", "layer")])
+def test_other_numbers_of_a_key_are_refused_likewise(part, said):
+    with pytest.raises(EncodeError, match=f"the {said} of a key cannot be written"):
+        format_key(release("0.5.6"), key_of("0.5.6", **{part: 10**5000}))
+
+
+@pytest.mark.parametrize("digit", ["1", "\u0663"])
+@pytest.mark.parametrize("form", ["m@{}@1@a@half", "m@1@{}@a@half", "m@1@1@a@half@{}"])
+def test_numbers_of_too_many_digits_are_refused_when_they_are_read(form, digit):
+    with pytest.raises(DecodeError, match="4300"):
+        parse_key(release("0.5.6"), form.format(digit * 4400))
