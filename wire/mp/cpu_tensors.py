@@ -14,7 +14,7 @@ from typing import Any, Final
 from wire.errors import WireError
 from wire.mp.inert_pickle import Call, Global, Object, PickleRefused, walk
 from wire.mp.registration import DATA_ONLY, MODULES
-from wire.mp.values import ValueRefused, unpack
+from wire.mp.values import ValueRefused, shown, unpack
 from wire.release import Release
 
 CLASS: Final = "CpuShmTensorWrapper"
@@ -93,7 +93,7 @@ def _from_map(data: bytes) -> dict[str, Any]:
     except ValueRefused as refusal:
         raise TensorRefused(str(refusal)) from None
     if not isinstance(value, dict) or value.get("type") != "cpu_shm":
-        raise TensorRefused(f"a wrapper is {value.get('type') if isinstance(value, dict) else value!r:.40} and not cpu_shm")
+        raise TensorRefused(f"a wrapper is {shown(value.get('type') if isinstance(value, dict) else value, 40)} and not cpu_shm")
     metadata = value.get("metadata")
     if set(value) != _MEMBERS or value["version"] != 1 or not isinstance(metadata, dict) or set(metadata) != _METADATA:
         raise TensorRefused("a cpu_shm wrapper has other members than its class")

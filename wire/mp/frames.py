@@ -15,7 +15,7 @@ from typing import Final
 from wire.errors import WireError
 from wire.mp.operations import Operation, OperationTable
 from wire.mp.types import Scalar, Type
-from wire.mp.values import Value, ValueRefused, check_salts, complete, pack, typed, unpack
+from wire.mp.values import Value, ValueRefused, check_salts, complete, pack, shown, typed, unpack
 from wire.release import RangeTable, Release
 
 COERCED: Final = RangeTable("integers and booleans are converted", ("0.3.9.post1", False), ("0.4.7", True))
@@ -91,7 +91,7 @@ def decode_reply(table: OperationTable, name: str, frames: Sequence[bytes]) -> V
         raise FrameRefused(f"a reply to {name} has no frame behind its uid, and the operation must stand there")
     echoed = unpack(frames[0])
     if echoed != operation.number and not (table.accepts_names and echoed == name.lower()):
-        raise FrameRefused(f"a reply to {name} names operation {echoed!r:.60}, sent was {operation.number!r}")
+        raise FrameRefused(f"a reply to {name} names operation {shown(echoed)}, sent was {operation.number!r}")
     if len(frames) == 1:
         return None
     if operation.result is None:

@@ -15,6 +15,7 @@ from typing import Final
 
 from wire.errors import WireError
 from wire.mp.types import Type, parse_type
+from wire.mp.values import shown
 from wire.release import RangeTable, Release
 
 FIRST_RELEASE: Final = Release.parse("0.3.9.post1")
@@ -293,7 +294,7 @@ class OperationTable:
         found = self._by_number.get((type(number), number)) if isinstance(number, int | str) else None
         if found is not None:
             return found
-        raise UnknownOperationError(f"lmcache {self.release} has no operation {number!r}")
+        raise UnknownOperationError(f"lmcache {self.release} has no operation {shown(number)}")
 
     @functools.cached_property
     def _by_number(self) -> dict[tuple[type, int | str], Operation]:

@@ -33,6 +33,12 @@ SALT_LIMIT: Final = 128
 """A ``cache_salt`` has none of these characters, and at most so many. Source: the key record's own check, from 0.4.4 on."""
 
 
+DEEPEST: Final = 64
+"""Arrays and maps in each other that are told as JSON or searched; no message of any release has more than a handful.
+
+Decoders of lmcache read some hundreds, as :func:`unpack` does; what becomes of a value then must not depend on the stack.
+"""
+
 LONGEST_RANGE: Final = 1 << 24
 """Numbers that one ``range`` of the contract may stand for: twenty bytes must not announce more than any machine holds."""
 
@@ -45,11 +51,11 @@ def pack(value: Value) -> bytes:
     """One msgpack value, in the shortest form of each number and length.
 
     Raises:
-        ValueRefused: msgpack cannot hold it (an integer beyond 64 bits).
+        ValueRefused: msgpack cannot hold it (an integer beyond 64 bits), or it is nested too deep.
     """
     try:
         return msgspec.msgpack.encode(value)
-    except (OverflowError, TypeError, ValueError) as error:
+    except (OverflowError, RecursionError, TypeError, ValueError) as error:
         raise ValueRefused(f"msgpack cannot hold it: {error}") from None
 
 
@@ -115,20 +121,43 @@ def _from_json(value: Any) -> Value:
 
 
 def to_json(value: Value) -> Any:
-    """The JSON of the contract for a value; long runs of integers stay lists."""
+    """The JSON of the contract for a value; long runs of integers stay lists.
+
+    Raises:
+        ValueRefused: arrays and maps are nested more than :data:`DEEPEST` deep.
+    """
+    return _to_json(value, DEEPEST)
+
+
+def _to_json(value: Value, left: int) -> Any:
     if isinstance(value, bytes | bytearray | memoryview):
         return {"hex": bytes(value).hex()}
     if isinstance(value, msgspec.msgpack.Ext):
         return {"ext": value.code, "data": {"hex": bytes(value.data).hex()}}
     if isinstance(value, Mapping):
-        return {_text(name): to_json(member) for name, member in value.items()}
+        _require_left(left)
+        return {_text(name): _to_json(member, left - 1) for name, member in value.items()}
     if isinstance(value, list | tuple):
-        return [to_json(element) for element in value]
+        _require_left(left)
+        return [_to_json(element, left - 1) for element in value]
     return value
 
 
+def _require_left(left: int) -> None:
+    if left <= 0:
+        raise ValueRefused(f"arrays and maps are nested more than {DEEPEST} deep")
+
+
 def _text(name: object) -> str:
-    return name if isinstance(name, str) else str(name)
+    return name if isinstance(name, str) else shown(name, None)
+
+
+def shown(value: Value, longest: int | None = 60) -> str:
+    """A value as a message quotes it, cut behind so many characters; one that is nested too deep for that is not quoted."""
+    try:
+        return repr(value)[:longest]
+    except RecursionError:
+        return "a value that is nested too deep to be shown"
 
 
 _INT: Final = Scalar("int")
@@ -158,7 +187,7 @@ def typed(release: Release, type_: Type, value: Value, place: str = "value") -> 
             if not isinstance(value, dict):
                 raise _refused(place, type_, value)
             return {
-                typed(release, key, name, f"a key of {place}"): typed(release, member_type, member, f"{place}[{name!r}]")
+                typed(release, key, name, f"a key of {place}"): typed(release, member_type, member, f"{place}[{shown(name)}]")
                 for name, member in value.items()
             }
         case Named(name):
@@ -172,7 +201,7 @@ def typed(release: Release, type_: Type, value: Value, place: str = "value") -> 
 def _named(release: Release, name: str, value: Value, place: str) -> Value:
     if name in ENUMERATIONS:
         if value not in ENUMERATIONS[name][release]:
-            raise ValueRefused(f"{place} is {value!r:.60}, and a {name} is one of {', '.join(ENUMERATIONS[name][release])}")
+            raise ValueRefused(f"{place} is {shown(value)}, and a {name} is one of {', '.join(ENUMERATIONS[name][release])}")
         return value
     if not isinstance(value, dict):
         raise ValueRefused(f"{place} is {_kind(value)}, and a {name} is a map by field name")
@@ -223,16 +252,22 @@ def check_salts(value: Value, place: str = "value") -> None:
     """Refuse a record, at any depth, whose ``cache_salt`` lacks what lmcache's own records ask of it.
 
     Raises:
-        ValueRefused: it does.
+        ValueRefused: it does, or arrays and maps are nested more than :data:`DEEPEST` deep.
     """
+    _check_salts(value, place, DEEPEST)
+
+
+def _check_salts(value: Value, place: str, left: int) -> None:
     if isinstance(value, dict):
+        _require_left(left)
         if isinstance(value.get("cache_salt"), str):
             _check_salt(value, place)
         for name, member in value.items():
-            check_salts(member, f"{place}.{name}")
+            _check_salts(member, f"{place}.{_text(name)}", left - 1)
     elif isinstance(value, list) and value and not isinstance(value[0], int):
+        _require_left(left)
         for index, member in enumerate(value):
-            check_salts(member, f"{place}[{index}]")
+            _check_salts(member, f"{place}[{index}]", left - 1)
 
 
 def _key(type_: Type, name: Any) -> Any:

@@ -28,7 +28,7 @@ class MpPureOperations:
         table = table_of(release)
         with unreadable():
             found = self.codec.decode_request(table, _bytes(frames))
-        return {"operation": found.operation.name, "payloads": to_json(list(found.payloads))}
+            return {"operation": found.operation.name, "payloads": to_json(list(found.payloads))}
 
     def mp_encode_reply(self, *, release: str, operation: str, result: Any, **_: Any) -> Answer:
         """The frames of a reply."""

@@ -8,9 +8,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from wire.errors import WireError
-
-DEEPEST: Final = 64
-"""Arrays and maps in each other; no message of any release has more than a handful."""
+from wire.mp.values import DEEPEST
 
 Path = tuple[object, ...]
 """Indices of arrays and keys of maps, from the outside in."""

@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Final
 
-from harness.tap.mp.packed import DEEPEST, Malformed, head
+from harness.tap.mp.packed import Malformed, head
 from harness.tap.mp.zmtp import Frame, Message
 from wire.mp.operations import STREAMING
-from wire.mp.values import Value, ValueRefused, pack, unpack
+from wire.mp.values import DEEPEST, Value, ValueRefused, pack, unpack
 
 STREAM_MARK: Final = b""
 """In the operation's place: the message speaks of a stream."""

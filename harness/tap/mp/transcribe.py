@@ -18,7 +18,7 @@ from harness.tap.mp.parts import Part, Parts
 from harness.tap.mp.talk import Seen, Talk
 from harness.tap.mp.zmtp import Command, properties
 from wire.mp.operations import operation_table
-from wire.mp.values import Value, to_json
+from wire.mp.values import Value, ValueRefused, to_json
 from wire.release import KNOWN_RELEASES, Release
 
 BOUND: Final[Mapping[str, str]] = {
@@ -122,8 +122,11 @@ class _Transcriber:
     def _named(self, value: Value, places: Mapping[str, str], part: Part) -> Any:
         if not places:
             return part.data.hex()
-        found = {"msgpack": named(value, places, self._bound)}
-        return found if frame_bytes(found, self._bound) == part.data else {"msgpack": to_json(value)}
+        try:
+            found = {"msgpack": named(value, places, self._bound)}
+            return found if frame_bytes(found, self._bound) == part.data else {"msgpack": to_json(value)}
+        except ValueRefused:  # nested too deep, as no server does
+            return part.data.hex()
 
     def _add(self, do: StepKind, talk: _Talk, **values: Any) -> None:
         self.steps.append(MpStep(do, talk.name, values))

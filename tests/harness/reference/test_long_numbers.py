@@ -15,7 +15,7 @@ def test_a_hash_of_a_key_that_base_10_does_not_hold_is_refused():
 
 
 def test_a_hash_of_the_contract_that_is_too_long_is_refused():
-    with pytest.raises(ClientError, match="the chunk hash '9999.*' is no integer, or has more digits than are read") as told:
+    with pytest.raises(ClientError, match=r"9{40}\.{3}' is no integer, or has more digits") as told:
         ReferenceClient().format_key(release="0.5.6", key={**KEY, "chunk_hash": {"int": "9" * 4400}})
     assert told.value.kind == "refused"
 

@@ -1,13 +1,19 @@
 """msgpack values, their JSON, and which of them a decoder of lmcache takes."""
 
+import contextlib
+
 import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from wire.errors import WireError
+from wire.mp.cpu_tensors import read_cpu_tensor
+from wire.mp.frames import decode_reply, decode_value, encode_value
+from wire.mp.operations import operation_table
 from wire.mp.records import KEY_RECORD, RECORDS
 from wire.mp.types import Named, parse_type
-from wire.mp.values import ValueRefused, complete, from_json, pack, to_json, typed, unpack
+from wire.mp.values import DEEPEST, ValueRefused, check_salts, complete, from_json, pack, to_json, typed, unpack
 from wire.release import KNOWN_RELEASES, Release
 
 NEWEST = Release.parse("0.5.6")
@@ -139,3 +145,60 @@ def test_every_record_that_a_field_names_exists_in_the_releases_of_that_field() 
                 if release in range_:
                     for field in fields:
                         complete(release, field.type, None if field.required else field.default)
+
+
+def nested(depth: int, head: bytes = b"\x91") -> bytes:
+    return head * depth + b"\xc0"
+
+
+@pytest.mark.parametrize("head", [b"\x91", b"\x81\xa1a"], ids=["arrays", "maps"])
+def test_json_holds_what_is_nested_as_deep_as_documented_and_no_deeper(head: bytes) -> None:
+    assert from_json(to_json(unpack(nested(DEEPEST, head)))) == unpack(nested(DEEPEST, head))
+    with pytest.raises(ValueRefused, match="arrays and maps are nested more than 64 deep"):
+        to_json(unpack(nested(DEEPEST + 1, head)))
+
+
+def test_a_salt_is_looked_for_as_deep_as_documented() -> None:
+    with pytest.raises(ValueRefused, match=r"cache_salt has 129 characters"):
+        check_salts(unpack(b"\x91" * (DEEPEST - 1) + pack({"cache_salt": "x" * 129})))
+    with pytest.raises(ValueRefused, match="nested more than 64 deep"):
+        check_salts(unpack(nested(DEEPEST + 1)))
+
+
+def hardly_read(shape: str) -> list[bytes]:
+    """Values that are nested as deep as can just be read here, and about half as deep, where walks of two calls a level end."""
+    heads = {"arrays": b"\x91", "maps": b"\x81\xa1a"}
+    made = {
+        depth: nested(depth, heads[shape]) if shape in heads else b"\x81" + nested(depth) + b"\xc0" for depth in range(300, 1100)
+    }
+    deepest = max(depth for depth, data in made.items() if reads(data))
+    return [made[depth] for depth in made if deepest - 8 <= depth <= deepest + 1 or abs(2 * depth - deepest) < 60]
+
+
+def reads(data: bytes) -> bool:
+    try:
+        unpack(data)
+    except ValueRefused:
+        return False
+    return True
+
+
+READERS = {
+    "told as JSON": lambda data: to_json(unpack(data)),
+    "written": lambda data: pack(unpack(data)),
+    "echoed operation": lambda data: decode_reply(operation_table(NEWEST), "PING", [data, b"\xc3"]),
+    "operation": lambda data: operation_table(NEWEST).numbered(unpack(data)),
+    "tensor": lambda data: read_cpu_tensor(NEWEST, data),
+    "kind of tensor": lambda data: read_cpu_tensor(NEWEST, b"\x81\xa4type" + data),
+    "enumeration": lambda data: decode_value(NEWEST, Named("EngineType"), data, "it"),
+    "map": lambda data: decode_value(NEWEST, parse_type("{int: int}"), data, "it"),
+    "written again": lambda data: encode_value(NEWEST, parse_type("any"), decode_value(NEWEST, parse_type("any"), data, "it")),
+}
+
+
+@pytest.mark.parametrize("shape", ["arrays", "maps", "keys"])
+@pytest.mark.parametrize("reader", READERS)
+def test_a_value_that_hardly_fits_on_the_stack_is_taken_or_refused_in_words(reader: str, shape: str) -> None:
+    for data in hardly_read(shape):
+        with contextlib.suppress(WireError):
+            READERS[reader](data)
