@@ -46,6 +46,11 @@ class Event:
         """How many bytes crossed the wire."""
         return len(self.data) if self.length is None else self.length
 
+    @property
+    def reason(self) -> str:
+        """The reason of an ``error``; a recording of others may give none."""
+        return self.text.strip() or "an error without a reason"
+
     def to_json(self) -> dict[str, Any]:
         """The line of a recording."""
         line: dict[str, Any] = {

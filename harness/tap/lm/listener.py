@@ -301,7 +301,7 @@ class LmListener:
     def _error(self, conversation: _Conversation, event: Event) -> Iterator[Finding]:
         conversation.judged = False
         rule = "unreachable" if event.side == "server" and not conversation.requests.offset else "not-recorded"
-        yield Finding(LM_RULES[rule], conversation.number, event.at, event.side, event.text)
+        yield Finding(LM_RULES[rule], conversation.number, event.at, event.side, event.reason)
 
     def _ended_by_server(self, conversation: _Conversation, at: float) -> Iterator[Finding]:
         if conversation.over:

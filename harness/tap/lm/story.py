@@ -43,7 +43,7 @@ def tell(header: Header, events: Iterable[Event], profile: Release | None) -> St
         asked.clear()
         if event.do in _ENDS:
             one.ended = event.at if event.do != "half-close" else one.ended
-            what = f"the {event.side} {_ENDS[event.do]}" if event.do != "error" else event.text
+            what = f"the {event.side} {_ENDS[event.do]}" if event.do != "error" else event.reason
             rows.append((Row(event.at, event.connection, event.side, what, wrong=event.do == "error"), None))
     for row, told in rows:
         if told is not None:

@@ -50,7 +50,7 @@ class Talk:
                 stream = self._streams.pop(place, Stream())
                 yield Seen(event.at, *place, "reset", stream.pending)
             case "error":
-                yield Seen(event.at, *place, "error", event.text)
+                yield Seen(event.at, *place, "error", event.reason)
 
     def pending(self) -> Iterator[tuple[int, Side, str]]:
         """What has begun and not ended on connections that are open."""

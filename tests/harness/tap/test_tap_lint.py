@@ -95,6 +95,12 @@ def test_a_rule_about_the_tap_applies(rule):
     assert rule in hear(TROUBLE[rule]).rules
 
 
+@pytest.mark.parametrize("text", ["", " "])
+def test_an_error_of_a_recording_that_gives_no_reason_is_told_as_such(text):
+    (found,) = hear([Event(1.0, 1, "server", "error", text=text)]).findings
+    assert found.summary == "an error without a reason"
+
+
 def test_every_rule_is_shown():
     assert {*SHOWN, *WITH_PROFILE, *TROUBLE} == set(LM_RULES)
 
