@@ -9,7 +9,7 @@ from harness.captures import Vector
 from harness.judge import Judge
 from wire.mp.operations import Operation, OperationTable, UnknownOperationError
 from wire.mp.types import Type
-from wire.mp.values import Value, ValueRefused, to_json, typed, unpack
+from wire.mp.values import Value, ValueRefused, shown, to_json, typed, unpack
 from wire.release import Release
 
 FROM_THE_FIRST: Final = "0.3.9.post1 and later"
@@ -57,7 +57,7 @@ def _executed(judge: Judge, table: OperationTable, frame: bytes, operation: Oper
     try:
         return table.numbered(number).name
     except UnknownOperationError:
-        return f"{number!r}, which is no operation of lmcache {table.release}"
+        return f"{shown(number)}, which is no operation of lmcache {table.release}"
 
 
 def _read(judge: Judge, release: Release, type_: Type, frame: bytes, place: str) -> Any:

@@ -174,11 +174,12 @@ class _Play:
             value = unpack(found[1])
             if operation is not None and operation.result is not None:
                 value = typed(self.release, operation.result, value, f"the result of {name}")
+            told = to_json(value)
         except WireError as refusal:
             raise MpPeerFailed(RESULTS, f"the reply to {name} cannot be read: {refusal}") from None
-        self._same(operation, expected[1], value)
+        self._same(operation, expected[1], value, told)
 
-    def _same(self, operation: Operation | None, recorded: Json, value: Any) -> None:
+    def _same(self, operation: Operation | None, recorded: Json, value: Any, told: Json) -> None:
         name = operation.name if operation is not None else "a message"
         wanted = (
             recorded["msgpack"]
@@ -190,7 +191,7 @@ class _Play:
             wanted = to_json(typed(self.release, kind, from_json(wanted)))
         self._fits(wanted, value)
         bind(wanted, value, self.bound)
-        difference = _difference(wanted, to_json(value), self.bound, "")
+        difference = _difference(wanted, told, self.bound, "")
         if difference is not None:
             raise MpPeerFailed(_requirement(operation, difference), f"the result of {name} {difference}")
 

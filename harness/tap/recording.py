@@ -170,6 +170,12 @@ class Recorder:
         with contextlib.suppress(OSError):
             os.close(self._file)
 
+    def discard(self) -> None:
+        """Close the file and take it away, as if there had been none."""
+        with contextlib.suppress(OSError):
+            os.close(self._file)
+        self.path.unlink(missing_ok=True)
+
     def _write(self, line: dict[str, Any]) -> None:
         text = _line(line)
         self._waiting += text

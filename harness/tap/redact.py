@@ -31,11 +31,11 @@ def redact(source: Path, target: Path, what: Redacted) -> None:
                 pieces = tuple(listener.pieces()) if event.do == "data" else ()
                 for kept in keeper.keep(event, pieces):
                     recorder.event(kept)
+            for kept in keeper.finish():
+                recorder.event(kept)
         except BaseException:
-            target.unlink()
+            recorder.discard()
             raise
-        for kept in keeper.finish():
-            recorder.event(kept)
         if recording.trouble:
             recorder.incomplete(f"the recording that it was made of is not: {recording.trouble}")
         counts = dict(recording.footer.counts) if recording.footer is not None else {}

@@ -9,6 +9,7 @@ from harness.tap.mp.candidates import Reading, Side, Wrong, groups, operation_in
 from harness.tap.mp.dealings import Dealt
 from harness.tap.mp.parts import STREAM, Parts
 from wire.mp.operations import Operation, operation_table
+from wire.mp.values import shown
 from wire.release import Release
 
 
@@ -89,5 +90,5 @@ def meanings(parts: Parts, clients: Iterable[Release]) -> dict[Release, Operatio
 def weigh_request(side: Side, connection: int, at: float, parts: Parts, look: Look) -> bool:
     """What a request says about the release of the client."""
     number = parts.number
-    name = f"operation {number!r:.40}" if number is not None else "a message"
+    name = f"operation {shown(number, 40)}" if number is not None else "a message"
     return side.weigh(connection, at, name, look)

@@ -79,8 +79,9 @@ class _Transcriber:
         operation = operation_in(operation_table(self.release), parts)
         meaning = operation.meaning if operation is not None else ""
         frames = [part.data.hex() for part in parts.parts]
-        if meaning in (*_POLLED, "QUERY_PREFETCH_LOOKUP_HITS") and parts.behind and parts.behind[0].value in self._jobs:
-            frames[2] = {"msgpack": {"bound": self._jobs[parts.behind[0].value]}}  # type: ignore[call-overload]
+        job = parts.behind[0].value if parts.behind else None
+        if meaning in (*_POLLED, "QUERY_PREFETCH_LOOKUP_HITS") and isinstance(job, int) and job in self._jobs:
+            frames[2] = {"msgpack": {"bound": self._jobs[job]}}  # type: ignore[call-overload]
         talk.open[parts.uid] = parts, meaning, len(self.steps)
         self._add("send", talk, frames=frames)
 
@@ -124,9 +125,12 @@ class _Transcriber:
             return part.data.hex()
         try:
             found = {"msgpack": named(value, places, self._bound)}
-            return found if frame_bytes(found, self._bound) == part.data else {"msgpack": to_json(value)}
-        except ValueRefused:  # nested too deep, as no server does
+            if frame_bytes(found, self._bound) == part.data:
+                return found
+            plain = to_json(value)
+        except (KeyError, TypeError, ValueRefused):  # nested too deep, or members that are called as those of transcripts
             return part.data.hex()
+        return part.data.hex() if any(_names(plain)) else {"msgpack": plain}
 
     def _add(self, do: StepKind, talk: _Talk, **values: Any) -> None:
         self.steps.append(MpStep(do, talk.name, values))

@@ -1,6 +1,7 @@
 """What is written down: headers whole, payloads up to a limit, and nothing of what was to be kept secret."""
 
 import base64
+from pathlib import Path
 
 import pytest
 from tapped import KEY, digest, hear, hit, put, reply, request, talk
@@ -9,7 +10,7 @@ from harness.tap.keeper import Keeper
 from harness.tap.lm.keys import redact_key, writers
 from harness.tap.lm.listener import LmListener
 from harness.tap.pseudonyms import Pseudonyms
-from harness.tap.recording import Header, Recorder, Redacted, load
+from harness.tap.recording import Header, Recorder, RecordingError, Redacted, load
 from harness.tap.redact import redact
 
 VALUE = bytes(range(256)) * 40
@@ -90,6 +91,21 @@ def test_a_secret_is_nowhere_in_the_file(tmp_path, secret, afterwards):
     text = file.read_text()
     assert [form for form in forms(SECRETS[secret]) if form in text] == []
     assert load(file).header.redacted == what
+
+
+def open_files():
+    return len(list(Path("/proc/self/fd").iterdir()))
+
+
+def test_a_recording_that_cannot_be_read_to_its_end_leaves_no_file_behind_and_none_open(tmp_path):
+    source, target = tmp_path / "tap.jsonl", tmp_path / "redacted.jsonl"
+    Recorder(source, Header("lm", "a:1", "b:2", None, Redacted(), "2026-11-30T00:00:00")).close({})
+    source.write_text(source.read_text() + "nothing of a recording\n")
+    before = open_files()
+    with pytest.raises(RecordingError, match="line 3"):
+        redact(source, target, Redacted(keys=True))
+    assert open_files() == before
+    assert not target.exists()
 
 
 def test_nothing_is_kept_of_what_is_neither_header_nor_payload():

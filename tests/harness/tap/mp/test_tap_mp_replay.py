@@ -8,6 +8,8 @@ from harness.tap.mp.replay import play
 from harness.tap.mp.transcribe import transcript_of
 from harness.tap.recording import Header, Recorder, now
 from mockserver.mp import MpServer
+from wire.mp.operations import operation_table
+from wire.mp.values import pack
 from wire.release import Release
 
 CONTEXT = {
@@ -15,6 +17,14 @@ CONTEXT = {
     "dtype_str": "float16", "use_mla": False, "num_physical_slots": None,
 }  # fmt: skip
 SLOT = {"length": 1024, "shape": [2, 2, 16, 8], "dtype": "float16"}
+
+
+def deep(levels):
+    """Arrays in each other."""
+    value = []
+    for _ in range(levels):
+        value = [value]
+    return value
 
 
 def recorded(chunk_size=16):
@@ -58,3 +68,33 @@ def test_a_case_is_a_test_that_passes_with_the_mock_of_its_release(tmp_path, mon
     monkeypatch.chdir(tmp_path)
     assert pytest.main(["-q", "-p", "no:cacheprovider", "-p", "no:randomly", str(module)]) == pytest.ExitCode.OK
     assert "1 passed" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("job", [[1], {"a": 1}, [[]]], ids=["array", "map", "arrays"])
+def test_a_poll_for_a_number_that_is_none_is_sent_as_it_was(job):
+    talk = Talk("0.5.6").open()
+    talk.frames(b"\x01", pack(operation_table(Release.parse("0.5.6")).named("QUERY_PREFETCH_STATUS").number), pack(job))
+    (step,) = [step for step in transcript_of(talk.events, "then", "A recording.")["steps"] if step["do"] == "send"]
+    assert step["frames"][2] == pack(job).hex()
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        {"bound": "nobody"},
+        {"bound": "pool"},
+        {"bound": ["x"]},
+        {"hex": "no digits"},
+        {"range": [0, 1 << 40]},
+        deep(70),
+        deep(800),
+    ],
+    ids=["unbound name", "bound name", "bound names", "bytes", "range", "deep", "deeper"],
+)
+def test_an_answer_that_reads_like_words_of_a_transcript_stays_bytes(answer):
+    talk = Talk("0.5.6").open()
+    number = pack(operation_table(Release.parse("0.5.6")).named("PREPARE_STORE").number)
+    result = pack({"shm_name": "pool", "pool_size": 9, "more": answer})
+    talk.ask("PREPARE_STORE", key("0.5.6"), 7, uid=b"\x01").frames(b"\x01", number, result, side="server")
+    (step,) = [step for step in transcript_of(talk.events, "then", "A recording.")["steps"] if step["do"] == "receive"]
+    assert step["got"]["frames"][2] == result.hex()
