@@ -111,7 +111,10 @@ def test_the_product_imports_what_is_installed_with_it_and_nothing_else(folder):
 
 
 PROBES_OF = {"harness": {"lmcache", "_pytest"}}
-"""Classes that run inside the real server import its base classes; ``_pytest`` is installed with pytest, and the hook that explains assertions is found there only."""
+"""Classes that run inside the real server import its base classes.
+
+``_pytest`` comes with pytest, and the hook that explains assertions is found there only.
+"""
 
 
 @pytest.mark.parametrize("folder", BESIDE)
