@@ -99,13 +99,15 @@ def leave(status: int) -> NoReturn:
     seconds on a busy machine, and gives back nothing that the end of the process would not.
     """
     with _handled(end_at_once):
-        try:
-            sys.stdout.flush()
-        except BrokenPipeError:
-            pass
-        except (OSError, ValueError):
-            status = status or STATUS
-        with contextlib.suppress(OSError, ValueError):
-            sys.stderr.flush()
+        if sys.stdout is not None:  # as it is where the program was started with standard output closed
+            try:
+                sys.stdout.flush()
+            except BrokenPipeError:
+                pass
+            except (OSError, ValueError):
+                status = status or STATUS
+        if sys.stderr is not None:
+            with contextlib.suppress(OSError, ValueError):
+                sys.stderr.flush()
         atexit._run_exitfuncs()  # noqa: SLF001  # as the interpreter does; there is no public way
         os._exit(status)

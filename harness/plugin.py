@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any, Final
 
 import pytest
 
-from harness.limits import FORM as LIMITS
 from wire.numerals import read_decimal, read_integer
 
 if TYPE_CHECKING:
@@ -115,7 +114,7 @@ def _declare(add: Callable[..., None]) -> None:
         metavar="SECONDS",
     )
     add("client-memory", "bytes that a client may hold, such as 4GiB", metavar="BYTES")
-    add("client-limits", "what else a client that is a process may use", metavar=LIMITS)
+    add("client-limits", "what else a client that is a process may use", metavar="cpu=SECONDS,files=NUMBER,file-size=BYTES")
 
 
 def _place_of(name: str) -> str:

@@ -127,7 +127,7 @@ def quoted(word):
 
 def test_a_client_gets_the_words_of_its_command_as_they_are(folder):
     echo = folder / "an adapter; with odd characters $(x).py"
-    echo.write_text("#!" + sys.executable + "\nimport json, sys\njson.dump(sys.argv[1:], open('words.json', 'w'))\n")
+    echo.write_text("#!/usr/bin/env python3\nimport json, sys\njson.dump(sys.argv[1:], open('words.json', 'w'))\n")
     echo.chmod(0o755)
     with pytest.raises(Exception, match="hello"):
         open_client(f"stdio:{quoted('./' + echo.name)} {' '.join(map(quoted, WORDS))}", budget=Budget(start=20))
@@ -143,7 +143,7 @@ def test_what_only_a_shell_would_understand_starts_nothing(folder, text):
 
 
 def test_a_server_gets_its_words_as_they_are_too(folder):
-    found = parse_server(f"exec:{sys.executable} x --port {{port}} {' '.join(map(quoted, WORDS))}", "lm")
+    found = parse_server(f"exec:{quoted(sys.executable)} x --port {{port}} {' '.join(map(quoted, WORDS))}", "lm")
     assert found.command[4:] == WORDS
 
 
@@ -190,7 +190,7 @@ def test_the_scratch_directory_is_private_and_has_a_name_that_nobody_can_guess(t
         scratch.remove()
 
 
-ANSWERS_WITH_A_PATH = """#!{python}
+ANSWERS_WITH_A_PATH = """#!/usr/bin/env python3
 import json, sys
 for line in sys.stdin:
     request = json.loads(line)
@@ -209,7 +209,7 @@ for line in sys.stdin:
 @pytest.mark.parametrize("name", ["../secret", "/etc/hostname"])
 def test_an_adapter_that_answers_with_a_path_is_at_fault(folder, name):
     adapter = folder / "adapter.py"
-    adapter.write_text(ANSWERS_WITH_A_PATH.format(python=sys.executable, name=name))
+    adapter.write_text(ANSWERS_WITH_A_PATH.format(name=name))
     adapter.chmod(0o755)
     session = StdioSession([str(adapter)], budget=Budget(start=20), scratch_parent=folder)
     try:
