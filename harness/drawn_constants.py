@@ -6,6 +6,8 @@ forked from one which has done so begins with what was found, and draws from the
 
 from __future__ import annotations
 
+import contextlib
+import importlib
 from collections.abc import Iterable
 
 import pytest
@@ -16,11 +18,11 @@ def prepare(items: Iterable[pytest.Item]) -> None:
     if not any("examples" in getattr(item, "fixturenames", ()) for item in items):
         return
     from hypothesis.configuration import set_hypothesis_home_dir
-    from hypothesis.internal.conjecture import providers
 
     from harness.examples import home
 
     set_hypothesis_home_dir(home())
-    find = getattr(providers, "_get_local_constants", None)
-    if find is not None:
-        find()
+    # Only time is lost where hypothesis, whose inside this is, has moved or changed it.
+    with contextlib.suppress(Exception):
+        providers = importlib.import_module("hypothesis.internal.conjecture.providers")
+        providers._get_local_constants()  # noqa: SLF001  # there is no public way

@@ -7,6 +7,7 @@ import mmap
 import sys
 import threading
 from collections import deque
+from collections.abc import Iterable, Iterator
 from typing import Final
 
 Buffer = bytes | memoryview
@@ -17,8 +18,6 @@ MAPPED_FROM: Final = 32 << 20
 
 _REMEMBERED: Final = 192 << 20
 """Bytes of mappings, together, that may be used again; so much may stay with a process that needs it no more."""
-_NOBODY: Final = 3
-"""References to a mapping that is remembered and that nobody holds."""
 _mappings: Final[deque[mmap.mmap]] = deque()
 _using: Final = threading.Lock()
 
@@ -36,21 +35,43 @@ def writable(size: int) -> memoryview:
     if size < MAPPED_FROM:
         return memoryview(bytearray(size))
     with _using:
-        for mapped in _mappings:
-            # The list, this variable and the argument itself: nobody else, and nobody can come by it but under this lock.
-            if len(mapped) == size and sys.getrefcount(mapped) <= _NOBODY:
+        for mapped, references in _references(_mappings):
+            # Nobody can come by it but under this lock.
+            if len(mapped) == size and references <= _NOBODY:
                 return memoryview(mapped)
-    return memoryview(_kept(_new_mapping(size)))
+    mapped = _new_mapping(size)
+    held = memoryview(mapped)
+    _remember(mapped)
+    return held
 
 
-def _kept(mapped: mmap.mmap) -> mmap.mmap:
+def _remember(mapped: mmap.mmap) -> None:
     """Remember a mapping, and forget the oldest ones where they are too much; those that somebody holds live on with them."""
     if len(mapped) <= _REMEMBERED:
         with _using:
             _mappings.append(mapped)
             while sum(map(len, _mappings)) > _REMEMBERED:
                 _mappings.popleft()
-    return mapped
+
+
+def _references(mappings: Iterable[mmap.mmap]) -> Iterator[tuple[mmap.mmap, int]]:
+    """Each mapping with the number of references to it."""
+    for mapped in mappings:
+        yield mapped, sys.getrefcount(mapped)
+
+
+def _references_of_nobody() -> int:
+    """What `_references` counts for a mapping that is remembered and that nobody holds; releases of Python differ.
+
+    Without a global lock of the interpreter counts say nothing, and no mapping is used again.
+    """
+    if not getattr(sys, "_is_gil_enabled", lambda: True)():
+        return 0
+    remembered = deque([mmap.mmap(-1, 1)])
+    return next(references for _, references in _references(remembered))
+
+
+_NOBODY: Final = _references_of_nobody()
 
 
 def _new_mapping(size: int) -> mmap.mmap:
