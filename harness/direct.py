@@ -37,6 +37,10 @@ class _Step:
     yields: bool
 
 
+_LEFT_TO_PYTEST: Final = frozenset({"usefixtures", "skip", "skipif", "xfail", "filterwarnings"})
+"""Marks with which a case is not called directly: pytest knows what they ask for."""
+
+
 class Direct:
     """Executes the cases of one session of pytest."""
 
@@ -92,7 +96,8 @@ class Direct:
 
 def planned(item: pytest.Function) -> Sequence[_Step] | None:
     """The fixtures of a case in the order in which pytest makes them; None where one of them is not ours."""
-    if item.cls is not None or set(item.callspec.params) != {"cell"} or list(item.iter_markers("usefixtures")):
+    params = getattr(getattr(item, "callspec", None), "params", {})
+    if item.cls is not None or set(params) != {"cell"} or any(mark.name in _LEFT_TO_PYTEST for mark in item.iter_markers()):
         return None
     known = item._fixtureinfo.name2fixturedefs  # noqa: SLF001  # pytest tells nobody else which fixture a name means
     steps: dict[str, _Step] = {}

@@ -45,8 +45,10 @@ class ClientLimits:
                 continue
             try:
                 _, hard = resource.prlimit(pid, kind)
-                most = value if hard == resource.RLIM_INFINITY else min(value, hard)
-                resource.prlimit(pid, kind, (most, most))
+                end = value + 1 if hard == resource.RLIM_INFINITY else min(value + 1, hard)
+                resource.prlimit(
+                    pid, kind, (min(value, end), end)
+                )  # at the hard limit of processor time comes SIGKILL, which says less
             except (ProcessLookupError, PermissionError):
                 return
 

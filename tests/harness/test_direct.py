@@ -1,5 +1,6 @@
 """Cases that a worker calls directly: they end as under pytest, in every way in which a case can end."""
 
+import types
 from collections import Counter
 from pathlib import Path
 
@@ -84,3 +85,22 @@ def test_all_cases_but_those_with_a_fixture_of_pytest_are_called_directly():
 
     bare_pytest(["--lmcache", "0.5.6", "--client", "reference", "--protocol", "both"], Planned())
     assert set(left) == {"test_malicious_pickle"}
+
+
+@pytest.mark.parametrize("mark", ["usefixtures", "skip", "skipif", "xfail", "filterwarnings"])
+def test_what_only_pytest_can_do_is_left_to_it(mark):
+    def item(*marks):
+        return types.SimpleNamespace(
+            cls=None,
+            callspec=types.SimpleNamespace(params={"cell": None}),
+            iter_markers=lambda: [types.SimpleNamespace(name=name) for name in ("parametrize", *marks)],
+            fixturenames=["cell"],
+            _fixtureinfo=types.SimpleNamespace(name2fixturedefs={}),
+        )
+
+    assert direct.planned(item()) == ()
+    assert direct.planned(item(mark)) is None
+
+
+def test_a_function_that_is_no_case_is_left_to_pytest():
+    assert direct.planned(types.SimpleNamespace(cls=None, iter_markers=list)) is None
