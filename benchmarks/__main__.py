@@ -11,7 +11,7 @@ from typing import Final
 
 from benchmarks.groups import GROUPS, Group, group
 from benchmarks.measure import Outcome, measured
-from benchmarks.table import markdown, put
+from benchmarks.table import around, markdown, put
 
 ROUNDS: Final = 5
 SECONDS: Final = 0.5
@@ -26,6 +26,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = parser.parse_args(arguments)
     try:
         groups = [group(name) for name in options.group] or list(GROUPS)
+        if options.out is not None:
+            around(options.out)
     except ValueError as error:
         parser.error(str(error))
     if options.rounds < 1 or not 0 < options.seconds < 3600:
@@ -56,7 +58,9 @@ def _parser() -> argparse.ArgumentParser:
         "--seconds", type=float, default=SECONDS, help="how long each contender runs in a round, about (default: %(default)s)"
     )
     parser.add_argument("--out", type=Path, metavar="PAGE", help="put the tables between the marks of this page, too")
-    parser.add_argument("--list", action="store_true", help="list the comparisons and measure nothing")
+    parser.add_argument(
+        "--list", action="store_true", help="list the comparisons: starts what the groups need, and measures nothing"
+    )
     return parser
 
 

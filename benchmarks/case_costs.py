@@ -24,7 +24,7 @@ import harness
 from harness.costs import Costs
 from reports.outputs import RESULTS
 from reports.record import CaseRecord
-from reports.results import Results, read_results
+from reports.results import Results, ResultsError, read_results
 from reports.words import count
 
 FILE: Final = Path(harness.__file__).with_name("costs.json")
@@ -49,7 +49,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--out", type=Path, default=FILE, help="the file to write")
     options = parser.parse_args(arguments)
     if options.results:
-        found = [read_results(path / RESULTS if path.is_dir() else path) for path in options.results]
+        found = []
+        for path in options.results:
+            file = path / RESULTS if path.is_dir() else path
+            if not file.is_file():
+                parser.error(f"{file}: no such file; name the folder or {RESULTS} of a run with --jobs 1")
+            try:
+                found.append(read_results(file))
+            except ResultsError as error:
+                parser.error(str(error))
     else:
         found = list(_made())
     before = Costs.from_json(json.loads(options.out.read_text("utf-8"))) if options.out.exists() else Costs({})

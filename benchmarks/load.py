@@ -18,6 +18,15 @@ from benchmarks.endurance import lm_load, mp_load
 from benchmarks.endurance.part import Part
 from benchmarks.endurance.served import Served, served
 
+_OPTIONS: Final = {
+    "connections": "that stand at once (default: 1000; a fifth on mp)",
+    "rounds": "exchanges of each connection (default: 3)",
+    "churn": "connections that end soon (default: 6000; a quarter on mp)",
+    "bytes": "put and got in all (default: 10000000000; a tenth on mp)",
+    "value": "bytes of a value of the volume, lm alone (default: 8388608)",
+    "slow": "slow readers, and as many slow writers (default: 8)",
+    "exchanges": "fast ones beside them (default: 300)",
+}
 _SETTLES: Final = 10.0
 _STOPS: Final = 1.0
 """Seconds in which a mock ends, whatever its connections do."""
@@ -92,9 +101,9 @@ def load(name: str, size: Size, say: Callable[[str], None] = print) -> list[str]
 def main(words: Sequence[str] | None = None) -> int:
     """Put the load on, and tell."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.load", description="A load on the mock servers.")
-    parser.add_argument("--only", choices=sorted(WIRES))
+    parser.add_argument("--only", choices=sorted(WIRES), help="the mock of one wire (default: both)")
     for name, default in vars(Size()).items():
-        parser.add_argument(f"--{name}", type=int, default=default, metavar="N")
+        parser.add_argument(f"--{name}", type=int, default=default, metavar="N", help=_OPTIONS[name])
     given = vars(parser.parse_args(words))
     only = given.pop("only")
     lost = [words for name in WIRES if only in {None, name} for words in load(name, Size(**given))]

@@ -24,6 +24,13 @@ from benchmarks.endurance.trend import Trend, trend
 
 MOST_RISE: Final = 4.0
 """MiB that the line through the last two thirds of the samples may rise from end to end: what fragmentation makes."""
+_OPTIONS: Final = {
+    "minutes": "after the warm-up (default: 30)",
+    "rate": "operations a second (default: 100)",
+    "every": "seconds between samples (default: 10)",
+    "warm_up": "minutes at most (default: 10)",
+    "seed": "another seed gives other traffic (default: 1)",
+}
 _SETTLES: Final = 15.0
 _STOPS: Final = 1.0
 
@@ -135,12 +142,18 @@ def _note(samples: Path | None, line: str) -> None:
 def main(words: Sequence[str] | None = None) -> int:
     """Soak, and tell."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.soak", description="A soak of the mock servers.")
-    parser.add_argument("--only", choices=sorted(WIRES))
-    parser.add_argument("--samples", type=Path, metavar="FILE", help="Write a line for each sample into this file.")
+    parser.add_argument("--only", choices=sorted(WIRES), help="the mock of one wire (default: both)")
+    parser.add_argument("--samples", type=Path, metavar="FILE", help="write a line for each sample into this file")
     for name, default in vars(Plan()).items():
-        parser.add_argument(f"--{name.replace('_', '-')}", dest=name, type=type(default), default=default, metavar="N")
+        parser.add_argument(
+            f"--{name.replace('_', '-')}", dest=name, type=type(default), default=default, metavar="N", help=_OPTIONS[name]
+        )
     given = vars(parser.parse_args(words))
     only, samples = given.pop("only"), given.pop("samples")
+    if given["rate"] <= 0:
+        parser.error("--rate is more than 0")
+    if samples is not None and not samples.parent.is_dir():
+        parser.error(f"--samples {samples}: there is no folder {samples.parent}; make it first")
     wrong = [line for name in WIRES if only in {None, name} for line in soak(name, Plan(**given), samples=samples)]
     for line in wrong:
         print(f"wrong: {line}")

@@ -62,17 +62,12 @@ _LONGEST: Final = 20.0
 _ADAPTER: Final = shlex.join([sys.executable, "-m", "harness.clients.host", "harness.reference.lm:ReferenceClient"])
 SCENES: Final = {
     "run": Scene(("run", *_LATEST, "--out", _OUT), _LONGEST, _RUN, judges=True),
-    "run, one process": Scene(("run", *_LATEST, "--jobs", "1", "--out", _OUT), _LONGEST, _RUN, judges=True),
-    "run, adapter": Scene(
-        ("run", *_LATEST, "--client", f"stdio:{sys.executable} -m harness.reference.state", "--out", _OUT),
-        10.0,
-        _RUN,
-        judges=True,
-    ),
+    "run-alone": Scene(("run", *_LATEST, "--jobs", "1", "--out", _OUT), _LONGEST, _RUN, judges=True),
+    "run-adapter": Scene(("run", *_LATEST, "--client", f"stdio:{_ADAPTER}", "--out", _OUT), 10.0, _RUN, judges=True),
     "server": Scene(("server", "reference", *_LATEST, "--protocol", "lm", "--out", _OUT), _LONGEST, _RUN, judges=True),
     "plugin": Scene(("plugin", "reference", *_LATEST, "--out", _OUT), _LONGEST, _RUN, judges=True),
     "serve": Scene(("serve", *_LATEST), 2.0, _SERVE),
-    "serve, mp": Scene(("serve", *_LATEST, "--protocol", "mp"), 2.0, _SERVE),
+    "serve-mp": Scene(("serve", *_LATEST, "--protocol", "mp"), 2.0, _SERVE),
     "tap": Scene(("tap", "--listen", "127.0.0.1:0", "--to", "127.0.0.1:9", "--out", "tap.jsonl"), 2.0, _SERVE),
 }
 
@@ -85,6 +80,8 @@ class Stopped:
     number: signal.Signals
     seconds: float = 0.0
     status: int | None = None
+    before: bool = False
+    """Whether it had ended before the signal came, so that its end says nothing about a stop."""
     begun: bool = False
     """Whether it had results."""
     wrong: list[str] = field(default_factory=list)
@@ -118,7 +115,9 @@ def stop_at(scene: Scene, moment: float, number: signal.Signals, within: float =
 
 def _stop(process: subprocess.Popen[bytes], found: Stopped) -> None:
     with contextlib.suppress(subprocess.TimeoutExpired):
-        process.wait(found.moment)
+        found.status = process.wait(found.moment)
+        found.before = True
+        return
     began = time.monotonic()
     process.send_signal(found.number)
     try:
@@ -201,13 +200,28 @@ def _command(pid: int) -> str:
         return "gone meanwhile"
 
 
+def told(scene: Scene, ends: Sequence[Stopped]) -> str:
+    """How often a command was stopped and how long that took; one that had ended before the signal counts apart."""
+    stopped = [found for found in ends if not found.before]
+    said = [f"stopped {len(stopped)} times"]
+    if len(stopped) < len(ends):
+        said.append(f"{len(ends) - len(stopped)} had ended before")
+    if stopped:
+        took = [found.seconds for found in stopped]
+        said.append(f"it took {statistics.median(took):.2f} s in the median, {max(took):.2f} s at most")
+    said.append(f"status {', '.join(map(str, sorted({found.status for found in ends}, key=str)))}")
+    if scene.judges:
+        said.append(f"{sum(found.begun for found in stopped)} had results")
+    return "; ".join(said)
+
+
 def main(words: Sequence[str] | None = None) -> int:
     """Stop commands, and tell."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.stop", description="Commands stopped at random moments.")
-    parser.add_argument("--times", type=int, default=10, metavar="N", help="Times that each command is stopped.")
-    parser.add_argument("--within", type=float, default=WITHIN, metavar="SECONDS")
-    parser.add_argument("--only", choices=sorted(SCENES))
-    parser.add_argument("--seed", type=int, default=1, metavar="N")
+    parser.add_argument("--times", type=int, default=10, metavar="N", help="that each command is stopped (default: 10)")
+    parser.add_argument("--within", type=float, default=WITHIN, metavar="SECONDS", help="in which it ends (default: 1)")
+    parser.add_argument("--only", choices=sorted(SCENES), help="one command (default: all)")
+    parser.add_argument("--seed", type=int, default=1, metavar="N", help="another seed gives other moments (default: 1)")
     given = parser.parse_args(words)
     moments = random.Random(given.seed)  # noqa: S311  # the same moments every time
     wrong = 0
@@ -222,14 +236,7 @@ def main(words: Sequence[str] | None = None) -> int:
             for line in found.wrong:
                 wrong += 1
                 print(f"wrong: {name}, {number.name} after {found.moment:.2f} s: {line}", flush=True)
-        took = [found.seconds for found in ends]
-        begun = sum(found.begun for found in ends)
-        statuses = ", ".join(map(str, sorted({found.status for found in ends}, key=str)))
-        print(
-            f"{name}: stopped {len(ends)} times; it took {statistics.median(took):.2f} s in the median, "
-            f"{max(took):.2f} s at most; status {statuses}" + (f"; {begun} had results" if scene.judges else ""),
-            flush=True,
-        )
+        print(f"{name}: {told(scene, ends)}", flush=True)
     print(f"{wrong} wrong" if wrong else "nothing wrong")
     return int(bool(wrong))
 

@@ -57,9 +57,24 @@ def put(page: Path, text: str) -> None:
     Raises:
         ValueError: the page has not exactly one pair of marks, in order.
     """
-    said = page.read_text(encoding="utf-8") if page.exists() else f"{BEGIN}\n{END}\n"
+    before, after = around(page)
+    page.write_text(f"{before}{BEGIN}\n\n{text.strip()}\n\n{END}{after}", encoding="utf-8")
+
+
+def around(page: Path) -> tuple[str, str]:
+    """What stands before and after the marks of a page; one that is not there yet would have nothing but the marks.
+
+    Raises:
+        ValueError: the page has not exactly one pair of marks, in order, or cannot be read, or its folder is not there.
+    """
+    if not page.parent.is_dir():
+        raise ValueError(f"{page}: there is no folder {page.parent}; make it first")
+    try:
+        said = page.read_text(encoding="utf-8") if page.exists() else f"{BEGIN}\n{END}\n"
+    except OSError as error:
+        raise ValueError(f"{page}: cannot be read: {error.strerror}") from None
     before, begin, rest = said.partition(BEGIN)
     _, end, after = rest.partition(END)
     if not begin or not end or BEGIN in rest or END in after:
         raise ValueError(f"{page} needs one line '{BEGIN}' and after it one line '{END}', between which the tables go")
-    page.write_text(f"{before}{BEGIN}\n\n{text.strip()}\n\n{END}{after}", encoding="utf-8")
+    return before, after

@@ -46,7 +46,13 @@ def main(words: list[str]) -> int:
         if len(targets) != 1:
             print("--input goes with one target", file=sys.stderr)
             return 2
-        finding = examine(targets[0], options.input.read_bytes())
+        try:
+            data = options.input.read_bytes()
+        except OSError as error:
+            what = "no such file" if isinstance(error, FileNotFoundError) else error.strerror
+            print(f"--input {options.input}: {what}; name one that was kept in {options.findings}", file=sys.stderr)
+            return 2
+        finding = examine(targets[0], data)
         print(finding.words if finding is not None else "nothing was found")
         return int(finding is not None)
     wishes = Wishes(options.seconds, options.findings, options.engine or best_engine(), options.seed, options.memory)

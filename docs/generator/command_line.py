@@ -18,6 +18,9 @@ _INTRODUCTION: Final = """\
 Every command with its options, as `lmconform COMMAND --help` shows them. In a clone of the repository the command is
 `./lmconform`, which sets up `.venv` on first use; where the package is installed with pip it is `lmconform`.
 
+`lmconform --install-completion` teaches the current shell (bash, zsh, fish) commands, options, captured releases, targets, wires
+and runtimes; open a new shell afterwards.
+
 | exit code | meaning |
 |---|---|
 | 0 | conformant, nothing found, done |

@@ -56,3 +56,10 @@ def test_runs_that_are_there_are_written_as_costs(tmp_path, capfd, monkeypatch):
     written = json.loads(out.read_text())
     assert written["seconds"]["lm.roundtrip.miss"]["mock"] == pytest.approx(0.1, abs=5)
     assert Costs.from_json(written).to_json() == written
+
+
+def test_results_that_are_not_there_are_told_and_end_with_2(tmp_path, capsys):
+    with pytest.raises(SystemExit) as ended:
+        main([str(tmp_path / "no"), "--out", str(tmp_path / "costs.json")])
+    assert ended.value.code == 2
+    assert "no such file; name the folder or results.jsonl of a run with --jobs 1" in capsys.readouterr().err

@@ -1,6 +1,9 @@
 """Load and soak in small sizes: they find nothing on a mock that is right, and what is wrong on one that is not."""
 
+import json
+import shlex
 import signal
+import subprocess
 
 import pytest
 
@@ -98,6 +101,34 @@ def test_a_ledger_takes_either_value_after_a_broken_exchange_and_then_only_the_o
     assert not ledger.agrees(1, old)
     assert ledger.holds(1)
     assert not ledger.holds(2)
+
+
+@pytest.mark.parametrize(
+    ("wrong", "said"), [(["--rate", "0"], "--rate is more than 0"), (["--samples", "/no/such"], "no folder /no")]
+)
+def test_a_soak_that_cannot_be_is_told_and_ends_with_2(wrong, said, capsys):
+    with pytest.raises(SystemExit) as ended:
+        soak.main(wrong)
+    assert ended.value.code == 2
+    assert said in capsys.readouterr().err
+
+
+def test_the_adapter_of_a_run_that_is_stopped_answers():
+    words = stop.SCENES["run-adapter"].words
+    client = words[words.index("--client") + 1]
+    command = shlex.split(client.removeprefix("stdio:"))
+    hello = json.dumps({"id": 1, "op": "hello", "args": {"protocol": 1}}) + "\n"
+    ended = subprocess.run(command, input=hello, capture_output=True, text=True, check=False, timeout=60)
+    assert json.loads(ended.stdout)["ok"]["name"]
+
+
+def test_a_command_that_had_ended_before_it_was_stopped_counts_apart():
+    ends = [
+        stop.Stopped(1.0, signal.SIGTERM, 0.5, 3, begun=True),
+        stop.Stopped(9.0, signal.SIGINT, 0.0, 0, before=True, begun=True),
+    ]
+    said = stop.told(stop.SCENES["run"], ends)
+    assert said == "stopped 1 times; 1 had ended before; it took 0.50 s in the median, 0.50 s at most; status 0, 3; 1 had results"
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])

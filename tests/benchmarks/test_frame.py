@@ -130,6 +130,21 @@ def test_the_program_lists_and_measures_nothing(one_group, capsys):
     assert capsys.readouterr().out == "lm: EXIST (mock, floor)\n"
 
 
+def test_a_page_without_marks_is_told_before_anything_is_measured(monkeypatch, tmp_path, capsys):
+    monkeypatch.setattr(groups.importlib, "import_module", lambda name: pytest.fail(f"{name} was opened"))
+    page = tmp_path / "page.md"
+    page.write_text("no marks")
+    for out, said in (
+        (page, "needs one line"),
+        (tmp_path / "no" / "page.md", "there is no folder"),
+        (tmp_path, "cannot be read"),
+    ):
+        with pytest.raises(SystemExit) as ended:
+            main(["lm", "--out", str(out)])
+        assert ended.value.code == 2
+        assert said in capsys.readouterr().err
+
+
 @pytest.mark.parametrize("wrong", [["nothing"], ["lm", "--rounds", "0"], ["lm", "--seconds", "0"], ["lm", "--only", "nothing"]])
 def test_wrong_options_are_told_and_end_with_2(one_group, wrong, capsys):
     with pytest.raises(SystemExit) as ended:

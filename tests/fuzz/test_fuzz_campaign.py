@@ -8,6 +8,7 @@ import textwrap
 
 import pytest
 
+from fuzz.__main__ import main
 from fuzz.campaign import Wishes, fuzz
 from fuzz.examine import Finding, examine
 from fuzz.mutation import mutated
@@ -124,3 +125,8 @@ def test_the_command_lists_targets_and_refuses_unknown_ones():
     assert listed.stdout.startswith("lm.request ")
     unknown = run("lm.nothing")
     assert (unknown.returncode, "there is no target" in unknown.stderr) == (2, True)
+
+
+def test_an_input_that_is_not_there_is_told_and_ends_with_2(tmp_path, capsys):
+    assert main(["lm.key", "--input", str(tmp_path / "no")]) == 2
+    assert capsys.readouterr().err == f"--input {tmp_path / 'no'}: no such file; name one that was kept in fuzz-findings\n"
