@@ -121,7 +121,7 @@ def test_the_pods_judge_every_client_and_the_merge_tells_which_one_fails(cluster
     assert Verdict.PASS not in {case.verdict for case in wrong.cases}
 
 
-def test_a_wrong_option_ends_a_pod_with_the_code_that_ends_the_job(cluster):
+def test_a_wrong_option_ends_a_pod_with_the_code_that_fails_its_shard_alone(cluster):
     rule = JUDGE["spec"]["podFailurePolicy"]["rules"][0]
     assert cluster(JUDGE, "right reference\n", 1, LMCACHE="9.9.9") == rule["onExitCodes"]["values"]
-    assert rule["action"] == "FailJob"
+    assert rule["action"] == "FailIndex"
