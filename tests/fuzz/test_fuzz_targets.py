@@ -15,7 +15,7 @@ SLOW = {
     "tap.lm-told": 30,
     "tap.mp-conversation": 25,
     "tap.mp-kept": 15,
-    "tap.lm-conversation": [b"\0\xef1\0"],
+    "tap.lm-conversation": 50,
     "tap.lm-kept": 50,
     "files.corpus": 25,
     "servers.mp-messages": 40,
