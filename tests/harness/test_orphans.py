@@ -28,7 +28,7 @@ def alive(mark):
     for pid in leash.process_ids():
         try:
             variables = Path(f"/proc/{pid}/environ").read_bytes()
-            words = Path(f"/proc/{pid}/cmdline").read_bytes().replace(b"\0", b" ").decode()
+            words = Path(f"/proc/{pid}/cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace")
         except OSError:
             continue
         if f"{MARK}={mark}".encode() in variables:
