@@ -67,8 +67,8 @@ class Work(ABC):
         return
 
 
-class Put(Work):
-    """Hand over a value; the next begins only when the server has it, so that no call pays for the one before."""
+class _OfValues(Work):
+    """One key, and in each round another value of one size."""
 
     def __init__(self, plan: Planned, asker: Asker, plain: PlainConnection, keys: Keys) -> None:
         super().__init__(plan, asker, plain, keys)
@@ -79,6 +79,10 @@ class Put(Work):
     def amount(self) -> float:
         """Gigabytes."""
         return (self.plan.size or 0) / _GIGA
+
+
+class Put(_OfValues):
+    """Hand over a value; the next begins only when the server has it, so that no call pays for the one before."""
 
     def begin(self, number: int) -> None:
         """Another value in each round."""
@@ -111,18 +115,8 @@ class Put(Work):
             )
 
 
-class Get(Work):
+class Get(_OfValues):
     """Load a value that was stored without the side."""
-
-    def __init__(self, plan: Planned, asker: Asker, plain: PlainConnection, keys: Keys) -> None:
-        super().__init__(plan, asker, plain, keys)
-        self._key = keys()
-        self._value: Value
-
-    @property
-    def amount(self) -> float:
-        """Gigabytes."""
-        return (self.plan.size or 0) / _GIGA
 
     def begin(self, number: int) -> None:
         """Another value in each round, so that one which was kept from the round before is noticed."""
