@@ -67,19 +67,20 @@ class Direct:
     def _perform(self, matrix: Matrix, item: pytest.Function, steps: Sequence[_Step]) -> None:
         TAPES.begin()
         values: dict[str, Any] = {"cell": item.callspec.params["cell"], "request": item._request}  # noqa: SLF001  # as fixtures get it
-        ends: list[Generator[Any, None, None]] = []
-        with self._noted(matrix, item):
+        with contextlib.ExitStack() as ends, self._noted(matrix, item):
             for step in steps:
                 made = step.make(**{name: values[name] for name in step.needs})
                 if step.yields:
                     values[step.name] = next(made)
-                    ends.append(made)
+                    ends.callback(self._end, matrix, item, made)
                 else:
                     values[step.name] = made
             item.obj(**{name: values[name] for name in item._fixtureinfo.argnames})  # noqa: SLF001  # as pytest calls it
-        while ends:
-            with self._noted(matrix, item):
-                _end(ends.pop())
+
+    def _end(self, matrix: Matrix, item: pytest.Function, fixture: Generator[Any, None, None]) -> None:
+        with self._noted(matrix, item):
+            for _ in fixture:
+                raise RuntimeError("a fixture of a case yields more than once")
 
     @contextlib.contextmanager
     def _noted(self, matrix: Matrix, item: pytest.Function) -> Iterator[None]:
@@ -118,11 +119,6 @@ def planned(item: pytest.Function) -> Sequence[_Step] | None:
         return True
 
     return tuple(steps.values()) if all(add(name) for name in item.fixturenames) else None
-
-
-def _end(fixture: Generator[Any, None, None]) -> None:
-    for _ in fixture:
-        raise RuntimeError("a fixture of a case yields more than once")
 
 
 @contextlib.contextmanager

@@ -1,28 +1,33 @@
-"""The constants in our own source that hypothesis tries among its examples, looked up once for all workers.
+"""What hypothesis mixes into its examples: constants of its own, and none from the modules that happen to be loaded.
 
-Hypothesis reads the source of every local module for them, in each process and again after each import. A process that is
-forked from one which has done so begins with what was found, and draws from the same constants.
+It would also read the source of every local module for constants, again after each import, and try those. Then examples would
+depend on what this process has imported so far, which differs between a run in one process and one in many, and between two
+clients; and what failed in one would not be tried in the other.
 """
 
 from __future__ import annotations
 
 import contextlib
 import importlib
-from collections.abc import Iterable
-
-import pytest
+from collections.abc import Iterator
 
 
-def prepare(items: Iterable[pytest.Item]) -> None:
-    """Find them now, if any of the cases draws examples; where hypothesis has them elsewhere, it finds them as ever."""
-    if not any("examples" in getattr(item, "fixturenames", ()) for item in items):
-        return
-    from hypothesis.configuration import set_hypothesis_home_dir
+@contextlib.contextmanager
+def of_hypothesis_alone() -> Iterator[None]:
+    """In the block the same seed draws the same examples, whatever else is loaded; afterwards hypothesis works as before.
 
-    from harness.examples import home
-
-    set_hypothesis_home_dir(home())
-    # Only time is lost where hypothesis, whose inside this is, has moved or changed it.
-    with contextlib.suppress(Exception):
+    A hypothesis that has this elsewhere, which is its inside, draws as it likes; a test tells when one does.
+    """
+    try:
         providers = importlib.import_module("hypothesis.internal.conjecture.providers")
-        providers._get_local_constants()  # noqa: SLF001  # there is no public way
+        look_up, remembered, none = providers._get_local_constants, providers.CONSTANTS_CACHE.cache, providers.Constants()  # noqa: SLF001
+    except (ImportError, AttributeError):
+        yield
+        return
+    providers._get_local_constants = lambda: none  # type: ignore[attr-defined]  # noqa: SLF001  # there is no public way
+    remembered.clear()
+    try:
+        yield
+    finally:
+        providers._get_local_constants = look_up  # type: ignore[attr-defined]  # noqa: SLF001
+        remembered.clear()

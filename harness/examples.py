@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
+from harness import drawn_constants
 from harness.client import ClientFailure
 from harness.failure import CaseFailure, TargetUnavailable, UnsupportedByClient
 
@@ -142,7 +143,8 @@ class _Guard:
         @functools.wraps(tried)
         def check() -> None:
             try:
-                tried()
+                with drawn_constants.of_hypothesis_alone():
+                    tried()
             except (_Enough, HypothesisException):
                 # Also where a failure does not come back each time: what was seen once is the verdict.
                 if self._failure is None:

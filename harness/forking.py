@@ -18,15 +18,15 @@ import signal
 import socket
 import threading
 from collections.abc import Iterator, Sequence
-from typing import Final
+from typing import Final, NoReturn
 
 import pytest
 from _pytest.faulthandler import fault_handler_stderr_fd_key
 
 from fixturegen.leash import MARK
-from harness import drawn_constants
 from harness.bare_pytest import bare_pytest
 from harness.clients import blackbox
+from harness.interruption import leave
 from harness.nursery import DESCRIPTORS, SIZE, packed, unpacked
 from harness.plugin import matrix_of
 from harness.worker import Worker, ids_hash
@@ -38,11 +38,14 @@ class ThreadsError(Exception):
     """Something that cases import left a thread running, which a fork would cut off in the middle of what it does."""
 
 
-def main(words: Sequence[str]) -> int:
-    """The program: a socket, then arguments of pytest; in a worker it returns as well, at the end of its work."""
+def main(words: Sequence[str]) -> NoReturn:
+    """The program: a socket, then arguments of pytest; a worker comes to the end as well, when its work is done.
+
+    Nothing is taken apart: each worker would copy most of the memory that it shares with the others, to give it back.
+    """
     channel = socket.socket(fileno=int(words[0]))
     channel.set_inheritable(False)
-    return bare_pytest(words[1:], Forking(channel))
+    leave(bare_pytest(words[1:], Forking(channel)))
 
 
 class Forking:
@@ -63,7 +66,6 @@ class Forking:
     def pytest_runtestloop(self, session: pytest.Session) -> bool:
         """Fork workers until nobody wants more; each of them goes on here, and executes what it is asked for."""
         found = {"cases": len(session.items), "ids": ids_hash(session.items)}
-        drawn_constants.prepare(session.items)
         gc.collect()
         gc.freeze()
         descriptors = self._serve()

@@ -10,12 +10,14 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import select
 import signal
 import socket
 import subprocess
 import tempfile
 import time
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any, Final
 
 from fixturegen import leash
@@ -29,6 +31,8 @@ _WORDS: Final = 1500
 _MOMENT: Final = 0.02
 """Seconds between two looks at a process whose parent is gone."""
 _END: Final = 5.0
+_GONE: Final = (BrokenPipeError, ConnectionResetError)
+"""What sending to a nursery that is gone raises; anything else is a fault of this machine, and is told."""
 
 
 def packed(**members: Any) -> bytes:
@@ -55,6 +59,8 @@ class Nursery:
         self._gone = False
         self._words = tempfile.TemporaryFile()  # noqa: SIM115  # closed with the nursery
         self._socket, theirs = socket.socketpair()
+        self._poll = select.poll()
+        self._poll.register(self._socket, select.POLLIN)
         with theirs:
             self._process, self._leash = leash.start(
                 program("harness.forking", [str(theirs.fileno()), *arguments]),
@@ -71,14 +77,13 @@ class Nursery:
         self._made += 1
         child = self._children[self._made] = Child(self, self._made)
         # Where the nursery is gone, so are the descriptors, which is how a worker shows that it has ended.
-        with contextlib.suppress(OSError):
+        with contextlib.suppress(*_GONE):
             socket.send_fds(self._socket, [packed(start=self._made, mark=child.leash.mark)], list(descriptors))
         return child
 
     def interrupt(self) -> None:
         """Let it stop what it does, which may be collecting."""
-        with contextlib.suppress(OSError):
-            self._process.send_signal(signal.SIGINT)
+        self._process.send_signal(signal.SIGINT)
 
     @property
     def gone(self) -> bool:
@@ -86,33 +91,29 @@ class Nursery:
         return self._gone
 
     def listen(self, seconds: float) -> bool:
-        """Take a message; False where none comes in time, or none any more."""
-        if self._gone:
+        """Take a message; False where none comes in time, or none any more.
+
+        A message is looked at, taken, and only then removed, so that an interrupt in between loses none; one may be taken twice.
+        """
+        if self._gone or not self._poll.poll(1000 * max(0.0, seconds)):
             return False
-        data = b""
-        self._socket.settimeout(max(0.0, seconds))
         try:
-            while len(data) < SIZE:
-                more = self._socket.recv(SIZE - len(data))
-                if not more:
-                    self._gone = True
-                    return False
-                data += more
-                self._socket.settimeout(None)
-        except (TimeoutError, BlockingIOError):
-            return False
+            data = self._socket.recv(SIZE, socket.MSG_PEEK | socket.MSG_WAITALL)
         except ConnectionResetError:
+            data = b""
+        if len(data) < SIZE:
             self._gone = True
             return False
         self._take(unpacked(data))
+        self._socket.recv(SIZE)
         return True
 
     def reap(self, number: int) -> None:
         """Let go of a worker that has ended."""
-        with contextlib.suppress(OSError):
+        with contextlib.suppress(*_GONE):
             self._socket.sendall(packed(reap=number))
 
-    def wait(self, timeout: float | None) -> int:
+    def wait(self, timeout: float) -> int:
         """How the nursery itself ended, as :meth:`subprocess.Popen.wait`."""
         return self._process.wait(timeout)
 
@@ -173,8 +174,10 @@ class Child:
 
     def born(self, pid: int, grace: float) -> None:
         """It is there, and leads a session."""
-        self._pid = pid
+        if self._pid is not None:
+            return
         self.leash.hold(pid, grace=grace)
+        self._pid = pid
         if self._interrupted:
             self.interrupt()
 
@@ -190,7 +193,7 @@ class Child:
         if self._pid is None:
             self._nursery.interrupt()
         elif self._status is None:
-            with contextlib.suppress(OSError):
+            with contextlib.suppress(ProcessLookupError):
                 os.kill(self._pid, signal.SIGINT)
 
     def kill(self) -> None:
@@ -206,25 +209,32 @@ class Child:
             self.wait(0.0)
         return self._status
 
-    def wait(self, timeout: float | None = None) -> int | None:
+    def wait(self, timeout: float) -> int | None:
         """Its exit status, negative for a signal; that of the nursery if it was never there; None where nobody saw its end.
 
         Raises:
             subprocess.TimeoutExpired: it does not end in time.
         """
-        until = time.monotonic() + (timeout if timeout is not None else float("inf"))
+        until = time.monotonic() + timeout
         while self._status is None and not self._unseen:
-            left = until - time.monotonic()
-            if self._nursery.listen(min(left, _END)):
+            left = max(0.0, until - time.monotonic())
+            if self._nursery.listen(left):
                 continue
             if self._nursery.gone and self._pid is None:
-                self._status = self._nursery.wait(None if timeout is None else max(0.0, left))
-            elif self._nursery.gone and self._pid is not None and not _there(self._pid):
+                self._status = self._nursery.wait(left)
+            elif self._nursery.gone and self._pid is not None and not _runs(self._pid):
                 self._unseen = True
-            elif left <= 0:
-                raise subprocess.TimeoutExpired("worker", timeout or 0.0)
+            elif not left:
+                raise subprocess.TimeoutExpired("worker", timeout)
             elif self._nursery.gone:
                 time.sleep(_MOMENT)
+        return self._status
+
+    def end_now(self, seconds: float) -> int | None:
+        """Kill it and what runs in its session; its exit status, or None where nobody saw its end within some seconds."""
+        self.kill()
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            self.wait(seconds)
         return self._status
 
     def let_go(self) -> None:
@@ -244,12 +254,15 @@ def read_words(descriptor: int) -> str:
     return words if len(words) <= 2 * _WORDS else f"{words[:_WORDS]}\n...\n{words[-_WORDS:]}"
 
 
-def _there(pid: int) -> bool:
-    """Whether a process that somebody else must reap still runs."""
+def _runs(pid: int) -> bool:
+    """Whether a process whose parent is gone still runs; a dead one stays as a zombie where process 1 reaps nobody."""
     try:
         os.kill(pid, 0)
     except ProcessLookupError:
         return False
-    except PermissionError:
-        pass
-    return True
+    except PermissionError:  # the id is somebody else's by now
+        return False
+    try:
+        return Path(f"/proc/{pid}/stat").read_bytes().rpartition(b") ")[2][:1] not in b"ZX"
+    except OSError:  # gone by now, or a system without /proc
+        return not Path("/proc/self").exists()

@@ -47,6 +47,12 @@ _END: Final = 30.0
 _END_AT_ONCE: Final = 0.3
 """The same for a run that was interrupted: records are with us already, and what a killed worker leaves its keeper ends."""
 _MOMENT: Final = 1.0
+_AFTER_KILL: Final = 10.0
+"""Seconds in which a process that was killed is gone, unless the system itself holds it."""
+BEGINNING: Final = 300.0
+"""Seconds in which a worker is there; collecting all cases takes a few, and minutes on a machine with far too much to do."""
+LONGEST: Final = 1800.0
+"""Seconds that one case may take whatever its worker answers: waits within cases have bounds of their own, far below."""
 
 
 class WorkerFault(Exception):
@@ -145,6 +151,8 @@ class _Worker:
         """When it was asked for one, if none came since."""
         self.stuck = False
         """It was killed because none came."""
+        self.overdue = False
+        """It was killed because its beginning or one case of it took too long."""
         self._doing = tempfile.TemporaryFile()  # noqa: SIM115  # closed with the worker
         self._unread = b""
         self._last_words = tempfile.TemporaryFile()  # noqa: SIM115  # closed with the worker
@@ -173,10 +181,14 @@ class _Worker:
         self.asked = time.monotonic()
         self._send(())
 
-    def kill(self) -> None:
-        """End it and what runs in its session."""
-        self.stuck = True
-        self._kill_session()
+    def kill(self, *, overdue: bool = False) -> None:
+        """End it and what runs in its session, because it gives no sign of life, or is overdue."""
+        self.stuck, self.overdue = not overdue, overdue
+        self._process.kill()
+
+    def over(self) -> bool:
+        """Whether it has ended, also where something that it started holds its pipe open."""
+        return self._process.poll() is not None
 
     def end(self) -> None:
         """Tell it that nothing more comes."""
@@ -200,8 +212,7 @@ class _Worker:
         try:
             status = self._process.wait(_MOMENT)
         except subprocess.TimeoutExpired:
-            self._kill_session()
-            status = self._process.wait()
+            status = self._process.end_now(_AFTER_KILL)
         return exit_text(status) if status is not None else "an end that nobody saw"
 
     def doing(self) -> str:
@@ -217,16 +228,12 @@ class _Worker:
         try:
             self._process.wait(max(0.0, until - time.monotonic()))
         except subprocess.TimeoutExpired:
-            self._kill_session()
-            self._process.wait()
+            self._process.end_now(_AFTER_KILL)
         self._process.let_go()
         for descriptor in (self.records, self._numbers):
             os.close(descriptor)
         self._last_words.close()
         self._doing.close()
-
-    def _kill_session(self) -> None:
-        self._process.kill()
 
     def _send(self, share: Share | None) -> None:
         # A worker that is gone shows in the other pipe.
@@ -277,9 +284,13 @@ class _Distribution:
     def _patience(self) -> float:
         """Ask the workers that were quiet for long whether they are alive, kill those that do not answer; seconds until then."""
         now = time.monotonic()
-        for worker in self._workers.values():
-            if worker.asked is not None and now - worker.asked >= QUIET:
+        for worker in list(self._workers.values()):
+            if worker.asked is not None and worker.over():
+                self._died(worker)
+            elif worker.asked is not None and now - worker.asked >= QUIET:
                 worker.kill()
+            elif (worker.share and now - worker.began >= LONGEST) or (not worker.ready and now - worker.began >= BEGINNING):
+                worker.kill(overdue=True)
             elif worker.ready and worker.asked is None and now - worker.heard >= QUIET:
                 worker.ask_for_life()
         return QUIET / 10
@@ -329,7 +340,9 @@ class _Distribution:
         del self._workers[worker.records]
         worker.close(time.monotonic())
         if not worker.ready:
-            raise WorkerFault(f"a worker ended with {how} before it executed anything: {words}")
+            why = f" because it was not there after {BEGINNING:g} s" if worker.overdue else ""
+            said = f": {words}" if words else ""
+            raise WorkerFault(f"a worker ended with {how}{why} before it executed anything{said}")
         if worker.share:
             self._lose(worker, how, words, doing)
         self._skip()
@@ -346,13 +359,17 @@ class _Distribution:
             if worker.stuck:
                 text = f"{prefix}the client does not let go of the interpreter that it runs in, so that no deadline holds"
                 failure = ClientHang(text)
+            elif worker.overdue:
+                failure = ClientHang(f"{prefix}the case was not over after {LONGEST:g} s")
             else:
                 failure = ClientCrash(f"{prefix}the client ended the process that it runs in: {how}", stderr=words)
-            self._budget.failed(START if doing == STARTING else doing, failure, seconds if worker.stuck else 0.0)
+            waited = seconds if worker.stuck or worker.overdue else 0.0
+            self._budget.failed(START if doing == STARTING else doing, failure, waited)
             error = failure
         else:
             self._deaths += 1
-            error = WorkerFault(f"the worker that executed this case ended with {how}: {words}")
+            why = f" because the case was not over after {LONGEST:g} s" if worker.overdue else ""
+            error = WorkerFault(f"the worker that executed this case ended with {how}{why}: {words}")
         self._record(number, error, seconds)
         if rest:
             self._work.appendleft(tuple(rest))

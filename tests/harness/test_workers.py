@@ -183,6 +183,56 @@ def test_a_worker_that_does_not_start_ends_the_run_with_its_last_words(command, 
     assert "Traceback" not in ended.out + ended.err
 
 
+def test_a_worker_that_is_not_there_in_time_ends_the_run(command, monkeypatch):
+    monkeypatch.setattr(interpreter, "_BOOT", "import time; time.sleep(60)")
+    monkeypatch.setattr(workers, "QUIET", 1.0)
+    monkeypatch.setattr(workers, "BEGINNING", 0.2)
+    ended = command("run", "--lmcache", "0.5.6", "--jobs", "2", "--target", "fixtures")
+    assert ended.code == 3
+    why = "a worker ended with signal SIGKILL because it was not there after 0.2 s before it executed anything"
+    assert why in " ".join(ended.out.split())
+
+
+def test_a_case_that_takes_too_long_is_ended_although_its_worker_answers(judged, tmp_path, monkeypatch):
+    monkeypatch.setenv("GO_ON", str(tmp_path / "never"))
+    monkeypatch.setattr(workers, "QUIET", 1.0)
+    monkeypatch.setattr(workers, "LONGEST", 0.5)
+    run = judged("python:broken_clients:SlowOnFirstRequest", "lm.re*", jobs=2, deadline=60.0)
+    (hung,) = run.with_verdict("hang")
+    assert hung.diagnosis.summary == "encode_request: the case was not over after 0.5 s"
+    assert (run.code, run.results.incomplete) == (1, None)
+
+
+def test_a_worker_whose_pipe_something_else_holds_open_is_seen_to_have_ended(judged, started, monkeypatch):
+    monkeypatch.setattr(workers, "QUIET", 1.0)
+    take, copies = workers._Distribution._take, []
+
+    def take_and_kill_the_first(self, worker, line):
+        take(self, worker, line)
+        if not copies and worker.share:
+            copies.append(os.open(f"/proc/{worker._process.pid}/fd/{writing_end(worker)}", os.O_WRONLY))
+            os.kill(worker._process.pid, signal.SIGKILL)
+
+    monkeypatch.setattr(workers._Distribution, "_take", take_and_kill_the_first)
+    run = judged("reference", *PURE, jobs=2)
+    os.close(copies[0])
+    assert len(run.with_verdict("crash")) == 1
+    assert (run.code, run.results.incomplete) == (1, None)
+
+
+def writing_end(worker):
+    """The descriptor of a worker's records, in the worker."""
+    mine = os.fstat(worker.records)
+    for entry in Path(f"/proc/{worker._process.pid}/fd").iterdir():
+        try:
+            theirs = entry.stat()
+        except OSError:
+            continue
+        if (theirs.st_dev, theirs.st_ino) == (mine.st_dev, mine.st_ino):
+            return entry.name
+    raise AssertionError("the worker has no such pipe")
+
+
 def test_a_slow_case_does_not_hold_up_the_others(judged, tmp_path, monkeypatch):
     go_on = tmp_path / "go-on"
     monkeypatch.setenv("GO_ON", str(go_on))
