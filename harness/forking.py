@@ -4,7 +4,8 @@ Started by :mod:`harness.nursery` with a socket. ``{"start": NUMBER, "mark": MAR
 ``{"reap": NUMBER}`` once nobody asks about it any more; ``{"born": NUMBER, "pid": PID}`` goes from the worker, once it leads a
 session, and ``{"ended": NUMBER, "status": STATUS}`` from its parent.
 
-No thread runs when it forks, so that no worker inherits a lock that nobody will release. What was collected is set apart from the
+No thread of Python runs when it forks, so that no worker inherits a lock that nobody will release; those of the library behind
+numpy end before each fork by themselves. What was collected is set apart from the
 garbage collector, which would otherwise write to each object, and with that copy the memory that all workers share.
 """
 

@@ -198,8 +198,10 @@ def test_a_case_that_takes_too_long_is_ended_although_its_worker_answers(judged,
     monkeypatch.setattr(workers, "QUIET", 1.0)
     monkeypatch.setattr(workers, "LONGEST", 0.5)
     run = judged("python:broken_clients:SlowOnFirstRequest", "lm.re*", jobs=2, deadline=60.0)
-    (hung,) = run.with_verdict("hang")
-    assert hung.diagnosis.summary == "encode_request: the case was not over after 0.5 s"
+    hung = [case.why for case in run.with_verdict("hang")]
+    assert "encode_request: the case was not over after 0.5 s" in hung
+    assert "not run: `encode_request` of the client hung 6 times in a row before" in hung
+    assert {case.topic for case in run.with_verdict("pass")} >= {"lm.reply"}
     assert (run.code, run.results.incomplete) == (1, None)
 
 
