@@ -86,7 +86,7 @@ class Connection:
     def read_payload(self, size: int, tell: Callable[[], None]) -> tuple[Buffer, int]:
         """Read a payload into memory of its own, which nobody fills with anything else before.
 
-        A payload that does not come at once is noted as it comes, every 50 ms if not more often, and each time ``tell`` is called.
+        A payload that does not come at once is noted as it comes, at least every 50 ms, and ``tell`` is called each time.
 
         Returns:
             The memory, read-only, and how many bytes came; fewer than asked for only where the peer sent its last byte.
