@@ -211,8 +211,11 @@ class MessageThread:
                 frames.append(frame)
         connection = self._journal.connection_of(identity)
         exchange = self._journal.begin(connection, identity, frames, count, size)
+        if refused:
+            self._journal.note(exchange, dropped=f"no memory for frame {refused} of the message", done=True)
+            return
         try:
-            self._take(exchange, connection, identity, frames, refused)
+            self._take(exchange, connection, identity, frames)
         except Dropped as why:
             self._journal.note(exchange, dropped=str(why), done=True)
         except MessageThreadDies as why:
@@ -221,11 +224,7 @@ class MessageThread:
         except Exception as why:  # noqa: BLE001  # a defect costs its request, and no other
             self._failed(exchange, why)
 
-    def _take(
-        self, exchange: RunningExchange, connection: int, identity: bytes, frames: Sequence[bytes], refused: int = 0
-    ) -> None:
-        if refused:
-            raise Dropped(f"no memory for frame {refused} of the message")
+    def _take(self, exchange: RunningExchange, connection: int, identity: bytes, frames: Sequence[bytes]) -> None:
         read = self.read(frames)
         if isinstance(read, StreamControl):
             self._queue_all(self._streams.control(identity, frames[0], read.words))

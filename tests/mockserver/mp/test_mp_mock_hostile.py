@@ -180,7 +180,13 @@ def test_replies_to_a_peer_that_does_not_read_wait_in_bounds_and_none_is_lost(di
     size, count, waited = 16 << 10, 2500, []
     monkeypatch.setattr(messages, "MOST_UNSENT", 64 * size, raising=False)
 
+    gate = threading.Event()
+
     class Watched(messages.MessageThread):
+        def _answer(self, job):
+            gate.wait(60)
+            super()._answer(job)
+
         def _queue(self, *arguments, **options):
             super()._queue(*arguments, **options)
             waited.append(self._out.qsize())
@@ -189,9 +195,9 @@ def test_replies_to_a_peer_that_does_not_read_wait_in_bounds_and_none_is_lost(di
         message_thread_class = Watched
 
     with WatchedServer("0.5.6") as server:
-        client, gate = dial(server), threading.Event()
+        client = dial(server)
         name = next(name for name in server.engine.handlers if name == "LOOKUP")
-        monkeypatch.setitem(server.engine.handlers, name, lambda *_: gate.wait(60) and "x" * size)
+        monkeypatch.setitem(server.engine.handlers, name, lambda *_: "x" * size)
         sent = [client.send(name, {**key_of(1), "worker_id": None}, 1) for _ in range(count)]
         server.journal.wait_for(lambda journal: journal.exchange_count == count, 30)
         gate.set()
