@@ -29,17 +29,30 @@ def writable(size: int) -> memoryview:
     claims two gigabytes and sends none costs nothing. A mapping that nobody holds any more is used again, with what was in it:
     a new page costs the kernel more than the bytes that go into it.
 
+    Where the system refuses, mappings that are remembered go back to it, and it is asked once more.
+
     Raises:
-        MemoryError: the system refuses a mapping of this size.
+        MemoryError: the system has no memory of this size.
     """
     if size < MAPPED_FROM:
-        return memoryview(bytearray(size))
+        try:
+            return memoryview(bytearray(size))
+        except MemoryError:
+            _forget_mappings()
+            return memoryview(bytearray(size))
     with _using:
         for mapped, references in _references(_mappings):
             # Nobody can come by it but under this lock.
             if len(mapped) == size and references <= _NOBODY:
                 return memoryview(mapped)
-    mapped = _new_mapping(size)
+    try:
+        mapped = _new_mapping(size)
+    except OSError:
+        _forget_mappings()
+        try:
+            mapped = _new_mapping(size)
+        except OSError as error:
+            raise MemoryError(f"no memory for a payload of {size} bytes: {error.strerror}") from None
     held = memoryview(mapped)
     _remember(mapped)
     return held
@@ -52,6 +65,12 @@ def _remember(mapped: mmap.mmap) -> None:
             _mappings.append(mapped)
             while sum(map(len, _mappings)) > _REMEMBERED:
                 _mappings.popleft()
+
+
+def _forget_mappings() -> None:
+    """Give the mappings that nobody holds back to the system; the others go with those who hold them."""
+    with _using:
+        _mappings.clear()
 
 
 def _references(mappings: Iterable[mmap.mmap]) -> Iterator[tuple[mmap.mmap, int]]:
@@ -75,10 +94,7 @@ _NOBODY: Final = _references_of_nobody()
 
 
 def _new_mapping(size: int) -> mmap.mmap:
-    try:
-        mapped = mmap.mmap(-1, size, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
-    except OSError as error:
-        raise MemoryError(f"no memory for a payload of {size} bytes: {error}") from None
+    mapped = mmap.mmap(-1, size, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
     if hasattr(mmap, "MADV_HUGEPAGE"):
         with contextlib.suppress(OSError):  # a kernel without huge pages; the mapping works as it is
             mapped.madvise(mmap.MADV_HUGEPAGE)

@@ -7,16 +7,24 @@ import socket
 import struct
 import threading
 import time
+from collections.abc import Callable
 
 from mockserver.buffers import MAPPED_FROM, Buffer, writable
 from mockserver.endings import ConnectionEndedError, Ending
+from mockserver.peer import PeerWatch
 from mockserver.records import Moved
 from mockserver.tape import Tape
 
 _DISCARD_SIZE = 64 << 10
-_WAIT_FOR_ALL_FROM = 1 << 20
-_CLOSES = getattr(select, "POLLRDHUP", 0)
-"""What a poll is asked for to end with the stream of the peer; without it a reset alone ends it."""
+_WAIT_FOR_ALL_FROM = 64 << 10
+"""Smaller payloads come in one segment, most of the time; for larger ones the kernel gathers what comes."""
+_TELL_WITHIN = struct.pack("@ll", 0, 50_000)
+"""Seconds and microseconds: so long the kernel gathers before it hands over what has come of a payload."""
+_FOREVER = struct.pack("@ll", 0, 0)
+_ENDS_ITS_STREAM = getattr(select, "POLLRDHUP", 0)
+_LOOK_AGAIN_MS = 20
+_PROBES = (("TCP_KEEPIDLE", 1), ("TCP_KEEPINTVL", 5), ("TCP_KEEPCNT", 3))
+"""Probes of a peer that cannot be looked at, in seconds; a machine answers with a reset once nothing is left of the socket."""
 _STRIDE = 16 << 20
 """Large payloads are received in strides of which the kernel fills each in one call."""
 
@@ -75,26 +83,45 @@ class Connection:
             self._received(data)
         return bytes(buffer) if self.read_into(buffer[got:]) == size - got else None
 
-    def read_payload(self, size: int) -> tuple[Buffer, int]:
+    def read_payload(self, size: int, tell: Callable[[], None]) -> tuple[Buffer, int]:
         """Read a payload into memory of its own, which nobody fills with anything else before.
+
+        A payload that does not come at once is noted as it comes, at least every 50 ms, and ``tell`` is called each time.
 
         Returns:
             The memory, read-only, and how many bytes came; fewer than asked for only where the peer sent its last byte.
+
+        Raises:
+            MemoryError: the system has no memory of this size; nothing was read.
         """
+        if size < _WAIT_FOR_ALL_FROM:
+            return self._read_payload(size, 0, tell)
+        self.socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVTIMEO, _TELL_WITHIN)
+        try:
+            return self._read_payload(size, socket.MSG_WAITALL, tell)
+        finally:
+            self.socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVTIMEO, _FOREVER)
+
+    def _read_payload(self, size: int, flags: int, tell: Callable[[], None]) -> tuple[Buffer, int]:
         if size == 0 or size >= MAPPED_FROM or self._tape is not None:
             buffer = writable(size)
-            return buffer.toreadonly(), self.read_into(buffer)
+            return buffer.toreadonly(), self.read_into(buffer, tell)
         try:
-            data = self.socket.recv(size, socket.MSG_WAITALL)
+            data = self.socket.recv(size, flags)
+        except BlockingIOError:
+            data = b""
+        except MemoryError:  # before anything was read; `writable` finds some, or says how much there is none of
+            data = b""
         except OSError as error:
             raise self._ended(error) from None
         if data:
             self._received(data)
         if len(data) == size:
             return data, size
+        tell()
         buffer = writable(size)
         buffer[: len(data)] = data
-        return buffer.toreadonly(), len(data) + self.read_into(buffer[len(data) :])
+        return buffer.toreadonly(), len(data) + self.read_into(buffer[len(data) :], tell)
 
     @property
     def arrived(self) -> int:
@@ -106,8 +133,8 @@ class Connection:
         if self._tape is not None:
             self._tape.data(self._place, "client", data)
 
-    def read_into(self, buffer: memoryview) -> int:
-        """Fill a buffer.
+    def read_into(self, buffer: memoryview, tell: Callable[[], None] = lambda: None) -> int:
+        """Fill a buffer, and call ``tell`` whenever a part of it has come.
 
         Returns:
             Bytes read; fewer than asked for only where the peer sent its last byte.
@@ -120,6 +147,8 @@ class Connection:
                 count = self.socket.recv_into(
                     buffer[got:] if got else buffer, wanted, socket.MSG_WAITALL if wanted >= _WAIT_FOR_ALL_FROM else 0
                 )
+            except BlockingIOError:
+                continue  # nothing came for a while
             except OSError as error:
                 raise self._ended(error) from None
             if count == 0:
@@ -128,6 +157,8 @@ class Connection:
                 return got
             self._received(buffer[got : got + count])
             got += count
+            if got < size:
+                tell()
         return got
 
     def send(self, data: Buffer) -> None:
@@ -150,15 +181,43 @@ class Connection:
         self.moved = []
 
     def wait(self, seconds: float | None) -> None:
-        """Let time pass (None: until the peer closes), less if the peer resets or the server stops."""
-        hung_up = select.poll()
-        hung_up.register(self.socket, _CLOSES if seconds is None else 0)
-        for _, flags in hung_up.poll(None if seconds is None else seconds * 1000):
-            if flags & (select.POLLHUP | select.POLLERR) or self._stopping.is_set():
+        """Let time pass (None: until the peer closes), less if the peer resets or the server stops.
+
+        A peer that has ended its stream and still reads has not closed: it waits, as it would for a server that hangs.
+        """
+        if seconds is None:
+            self._wait_for(_ENDS_ITS_STREAM, None)
+            self._wait_until_closed()
+        self._wait_for(0, None if seconds is None else seconds * 1000)
+
+    def _wait_for(self, event: int, milliseconds: float | None) -> None:
+        """Wait for an event of the socket; its end, or that of the server, is an error."""
+        waiting = select.poll()
+        waiting.register(self.socket, event)
+        for _, flags in waiting.poll(milliseconds):
+            if flags & (select.POLLHUP | select.POLLERR):
                 raise self._ended(None)
-            raise ConnectionEndedError(Ending("peer closed"))
         if self._stopping.is_set():
             raise ConnectionEndedError(Ending("server stopped"))
+
+    def _wait_until_closed(self) -> None:
+        """Wait until nobody holds the socket at the other end of an ended stream any more, which no packet tells.
+
+        Where that end is on another machine this comes back at once, and probes meet a reset some time after the close.
+        """
+        with PeerWatch(self.socket) as peer:
+            held = peer.is_held()
+            while held:
+                self._wait_for(0, _LOOK_AGAIN_MS)
+                held = peer.is_held()
+                if held is None:
+                    held = False  # it could be seen before
+            if held is False:
+                raise ConnectionEndedError(Ending("peer closed"))
+        self.socket.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
+        for name, seconds in _PROBES:
+            if option := getattr(socket, name, None):
+                self.socket.setsockopt(socket.IPPROTO_TCP, option, seconds)
 
     def half_close(self) -> None:
         """End the stream to the peer; what it sends can still be read."""

@@ -12,6 +12,7 @@ EndingKind = Literal[
     "cut payload",
     "bad request",
     "no data",
+    "no memory",
     "fault",
     "server stopped",
     "server error",
@@ -24,6 +25,7 @@ class Ending:
 
     ``peer closed`` is a clean end between two requests, ``cut header`` and ``cut payload`` an end inside one, ``peer reset``
     an error of the socket (a reset, most of the time). ``no data`` is what a GET of a value whose payload was cut leads to.
+    ``no memory`` means that the system refused what a length on the wire asked for; other connections go on.
     ``server error`` is a defect of the mock itself: please report it.
     """
 

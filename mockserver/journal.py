@@ -24,8 +24,9 @@ class Journal:
     At most ``max_exchanges`` exchanges (and as many closed connections) are remembered, oldest forgotten first; the counts go
     on. Bytes of payloads up to ``keep_payload_below`` are kept, larger ones until their digest is made; together never more
     than ``retain_bytes``, beyond which the oldest are let go, with ``digest_all`` after making their digests: what that costs
-    slows down every PUT. For measurements there are ``keep_payloads=False``, with which there are only their lengths, no bytes
-    and no digests, and ``keep_exchanges=False``, with which exchanges are counted and nothing more.
+    slows down every PUT. The newest payload is held until the next one comes, whatever its size. For measurements there are
+    ``keep_payloads=False``, with which there are only their lengths, no bytes and no digests, and ``keep_exchanges=False``,
+    with which exchanges are counted and nothing more.
     """
 
     def __init__(
@@ -210,7 +211,9 @@ class Journal:
     def _too_much(self) -> list[SeenPayload]:
         """The oldest payloads, which are held no more."""
         dropped = []
-        while self._retained_bytes > self._retain_bytes or len(self._retained) > self._max_exchanges:
+        while len(self._retained) > self._max_exchanges or (
+            self._retained_bytes > self._retain_bytes and len(self._retained) > 1
+        ):
             oldest = self._retained.popleft()
             self._retained_bytes -= oldest.length
             dropped.append(oldest)

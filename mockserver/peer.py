@@ -51,6 +51,14 @@ class PeerWatch:
         (waiting,) = struct.unpack_from("=I", answer, _ROW_BEFORE_QUEUES)
         return int(waiting)
 
+    def is_held(self) -> bool | None:
+        """Whether a program still holds the peer's socket: one that closed has no inode; None if unknowable."""
+        answer = self._ask()
+        if answer is None:
+            return None
+        (inode,) = struct.unpack_from("=I", answer, _ROW - 4)
+        return bool(inode)
+
     def has_read(self, total: int) -> bool | None:
         """Whether the peer got so many bytes since the connection began and has read all that it got; None if unknowable.
 

@@ -91,6 +91,8 @@ class Session:
         except ConnectionEndedError as ended:
             exchange.ending = ended.ending
             raise
+        except MemoryError as refused:
+            exchange.ending = Ending("no memory", str(refused) or f"the system refused what this {request.command} needs")
         finally:
             self._finish(exchange)
         return exchange.ending
@@ -147,7 +149,7 @@ class Session:
     def _receive(self, exchange: RunningExchange, request: ServerRequest) -> Ending | None:
         """The payload of a PUT, into the store. A cut one leaves None there, as in the real server."""
         size = max(0, request.about.length)
-        data, arrived = self._connection.read_payload(size)
+        data, arrived = self._connection.read_payload(size, self._desk.journal.tell)
         whole = arrived == size
         self._desk.store.put(request.key, StoredValue(data if whole else None, request.about))
         exchange.received = self._desk.journal.see_payload(data if whole else bytes(data[:arrived]))

@@ -272,10 +272,12 @@ class MpJournal:
     def forget(self) -> None:
         """Drop the exchanges that are done; the counts go on."""
         with self._lock:
-            running = [one for one in self._exchanges if not one.done]
+            going = [one for one in self._exchanges if one.done]
+            staying = [one for one in self._exchanges if not one.done]
             self._exchanges.clear()
-            self._exchanges.extend(running)
-            self._weight = sum(one.weight for one in running)
+            self._exchanges.extend(staying)
+            for one in going:
+                self._let_go(one)
 
     def _tell(self) -> None:
         """Wake those who wait, with the lock held."""
@@ -289,9 +291,12 @@ class MpJournal:
         if not running.forgotten:
             self._weight += size
         while len(self._exchanges) > self._max_exchanges or (self._weight > self._retain_bytes and len(self._exchanges) > 1):
-            oldest = self._exchanges.popleft()
-            oldest.forgotten = True
-            self._weight -= oldest.weight
+            self._let_go(self._exchanges.popleft())
+
+    def _let_go(self, running: RunningExchange) -> None:
+        """An exchange is no longer of the journal's; what is kept of it from now on weighs nothing."""
+        running.forgotten = True
+        self._weight -= running.weight
 
 
 def _kept(frames: Sequence[bytes], size: int) -> tuple[bytes, ...]:

@@ -41,6 +41,9 @@ _STOP_WITHIN: Final = 10.0
 _REBIND_WITHIN: Final = 5.0
 _MOST_WAITING: Final = 4096
 """Requests that wait for a worker; the message thread waits beyond that, so that what clients send stays with them."""
+MOST_UNSENT: Final = 64 << 20
+"""Bytes of replies of the workers that may wait for the message thread, and one reply of each worker; workers wait beyond that.
+The socket then holds 1000 messages for each peer that does not read, as that of the real server does, whatever their size."""
 
 
 @dataclass(frozen=True)
@@ -77,6 +80,9 @@ class MessageThread:
         self._stopping = threading.Event()
         self._dead = False
         self._out: queue.SimpleQueue[tuple[float, RunningExchange, bytes, list[bytes], bool]] = queue.SimpleQueue()
+        self._unsent = 0
+        self._room = threading.Condition()
+        """For what waits in ``_out``."""
         self._late: list[tuple[float, int, RunningExchange, bytes, list[bytes], bool]] = []
         self._holding = threading.Lock()
         self._held: list[tuple[RunningExchange, bytes, list[bytes]]] = []
@@ -136,6 +142,8 @@ class MessageThread:
         """
         self._stopping.set()
         self._wake_up()
+        with self._room:
+            self._room.notify_all()
         for jobs in self._queues.values():
             with contextlib.suppress(queue.Full):
                 jobs.put_nowait(None)
@@ -166,6 +174,8 @@ class MessageThread:
                     self._receive()
                 except MessageThreadDies as why:
                     self._dead = True
+                    with self._room:
+                        self._room.notify_all()
                     self._journal.died(str(why))
             if self._wake in ready:
                 with contextlib.suppress(BlockingIOError):
@@ -188,14 +198,22 @@ class MessageThread:
         identity = bytes(self._socket.recv())
         frames: list[bytes] = []
         count = size = 0
+        refused = 0
         while self._socket.getsockopt(zmq.RCVMORE):
-            frame = self._socket.recv()
             count += 1
+            try:
+                frame = self._socket.recv()
+            except MemoryError:
+                refused = count
+                continue
             size += len(frame)
             if count <= MOST_FRAMES:
                 frames.append(frame)
         connection = self._journal.connection_of(identity)
         exchange = self._journal.begin(connection, identity, frames, count, size)
+        if refused:
+            self._journal.note(exchange, dropped=f"no memory for frame {refused} of the message", done=True)
+            return
         try:
             self._take(exchange, connection, identity, frames)
         except Dropped as why:
@@ -245,8 +263,10 @@ class MessageThread:
     def _give(self, jobs: queue.Queue[_Job | None], job: _Job) -> None:
         while not self._stopping.is_set():
             with contextlib.suppress(queue.Full):
-                jobs.put(job, timeout=0.1)
+                jobs.put(job, timeout=0.01)
                 return
+            if not self._dead:
+                self._send_all()  # the workers may be waiting for that
 
     def _work(self, jobs: queue.Queue[_Job | None]) -> None:
         while not self._stopping.is_set():
@@ -312,14 +332,21 @@ class MessageThread:
         return outgoing.frames()
 
     def _queue(self, exchange: RunningExchange, identity: bytes, message: list[bytes], *, last: bool, delay: float = 0.0) -> None:
+        of_a_worker = threading.current_thread() is not self._threads[0]
+        with self._room:
+            if of_a_worker:
+                self._room.wait_for(lambda: self._unsent <= MOST_UNSENT or self._stopping.is_set() or self._dead)
+            self._unsent += sum(map(len, message))
         self._out.put((time.monotonic() + delay if delay else 0.0, exchange, identity, message, last))
-        if threading.current_thread() is not self._threads[0]:  # the message thread looks by itself before it waits again
+        if of_a_worker:  # the message thread looks by itself before it waits again
             self._wake_up()
 
     def _send_all(self) -> None:
         with contextlib.suppress(queue.Empty):
             while True:
                 due, exchange, identity, message, last = self._out.get_nowait()
+                if identity:
+                    self._taken(message)
                 if due:
                     heapq.heappush(self._late, (due, next(self._order), exchange, identity, message, last))
                 else:
@@ -346,9 +373,19 @@ class MessageThread:
             else:
                 return
 
+    def _taken(self, message: list[bytes]) -> None:
+        """A message waits no longer; workers that waited go on, one beyond the bound at most."""
+        with self._room:
+            full = self._unsent > MOST_UNSENT
+            self._unsent -= sum(map(len, message))
+            if full and self._unsent <= MOST_UNSENT:
+                self._room.notify_all()
+
     def _end(self, how: bytes) -> None:
         if how == b"die":
             self._dead = True
+            with self._room:
+                self._room.notify_all()
             self._journal.died("a fault")
         else:
             self._restart()

@@ -222,3 +222,28 @@ def test_the_peer_sees_the_end_when_its_connection_is_gone(start, dial):
     server.journal.wait_for(lambda journal: journal.is_gone(1))
     client.socket.setblocking(False)
     assert client.socket.recv(1) == b""
+
+
+def test_the_newest_payload_is_held_until_the_next_one_whatever_its_size():
+    journal = Journal(retain_bytes=10)
+    large = journal.see_payload(b"more than ten bytes")
+    assert large.sha256 == hashlib.sha256(b"more than ten bytes").hexdigest()
+    late = journal.see_payload(b"again more than ten")
+    journal.see_payload(b"newer")
+    with pytest.raises(PayloadGoneError):
+        _ = late.sha256
+
+
+@pytest.mark.parametrize("size", [100, 256 << 10, 2 << 20, 40 << 20])
+@pytest.mark.parametrize("sent", [60, 50_000])
+def test_what_has_come_of_a_payload_can_be_waited_for_while_its_sender_stalls(start, dial, size, sent):
+    server = start()
+    client = dial(server)
+    header = client.raw(command=1, length=size)
+    sent = min(sent, size - 1)
+    client.send(header + bytes(sent))
+    server.journal.wait_for(lambda journal: (last := journal.last_exchange("PUT")) and last.bytes_in == len(header) + sent)
+    client.send(bytes(size - sent))
+    client.request("HEALTH")
+    client.reply()
+    assert server.journal.last_exchange("PUT").payload_length == size

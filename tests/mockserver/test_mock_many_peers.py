@@ -5,6 +5,7 @@ import threading
 import pytest
 from stored_body import BODY
 
+from mockserver.peer import PeerWatch
 from wire.lm.frames import Description
 
 LARGE = 8 << 20
@@ -24,6 +25,31 @@ def test_a_stalled_connection_ends_with_its_peer(stocked, misbehave, honest, dia
     getattr(client, how)()
     stocked.journal.wait_for(lambda journal: journal.is_gone(2))
     assert str(stocked.journal.connection(2).ending).startswith("peer closed" if how == "close" else "peer reset")
+
+
+@pytest.mark.parametrize("fault", ["stall:bytes=body+3,connection=2", "stop-reading:connection=2"])
+@pytest.mark.parametrize("seen", [True, False])
+def test_a_peer_that_ends_its_stream_and_still_reads_stays_stalled(stocked, misbehave, honest, dial, monkeypatch, fault, seen):
+    looks = threading.Semaphore(0)
+    look = PeerWatch.is_held
+
+    def counted(watch):
+        looks.release()
+        return look(watch) if seen else None
+
+    monkeypatch.setattr(PeerWatch, "is_held", counted)
+    misbehave(fault)
+    client = dial(stocked)
+    client.request("GET")
+    client.read(client.profile.header.reply_size + (3 if "stall" in fault else len(BODY)))
+    client.finish()
+    for _ in range(3 if seen else 1):
+        assert looks.acquire(timeout=5)
+    assert stocked.journal.connection(2).is_open
+    if seen:
+        client.close()
+        stocked.journal.wait_for(lambda journal: journal.is_gone(2))
+        assert str(stocked.journal.connection(2).ending) == "peer closed"
 
 
 def test_peers_that_end_badly_leave_no_thread(stocked, dial):

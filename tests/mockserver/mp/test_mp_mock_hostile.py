@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import os
 import secrets
+import threading
 
 import pytest
+import zmq
 from mp_client import INSTANCE, key_of
 from msgspec.msgpack import Ext
 
+from mockserver.mp import MpServer, messages
 from mockserver.mp.journal import KEPT_IDENTITIES, KEPT_REASON, MpJournal
 from mockserver.mp.leash import SEGMENTS
 from wire.mp.registration import encode_registration
@@ -142,6 +145,67 @@ def test_a_journal_keeps_so_many_bytes_and_forgets_the_oldest():
     journal.sent(first, [b"z" * 90], last=True)
     assert [one.number for one in journal.exchanges()] == [4]
     assert journal.exchange_count == 4
+
+
+def test_an_exchange_that_was_dropped_on_request_weighs_nothing_afterwards():
+    journal = MpJournal(retain_bytes=100)
+    done = journal.begin(1, b"me", [b"x" * 10], 1, 10)
+    journal.sent(done, [b"y" * 10], last=True)
+    journal.forget()
+    journal.sent(done, [b"z" * 90], last=True)
+    for _ in range(2):
+        journal.begin(1, b"me", [b"x" * 40], 1, 40)
+    assert [one.number for one in journal.exchanges()] == [2, 3]
+
+
+def test_a_frame_that_no_memory_is_had_for_costs_its_request_alone(start, dial, monkeypatch):
+    client = dial(start())
+    receive = zmq.Socket.recv
+
+    def recv(sock, *arguments, **options):
+        frame = receive(sock, *arguments, **options)
+        if frame == b"large":
+            raise MemoryError
+        return frame
+
+    monkeypatch.setattr(zmq.Socket, "recv", recv)
+    client.raw(b"uid", b"large", b"more")
+    assert client.alive()
+    first, _ = client.server.journal.exchanges()
+    assert "no memory for frame 2" in first.dropped
+    assert (first.frame_count, client.server.journal.death) == (3, "")
+
+
+def test_replies_to_a_peer_that_does_not_read_wait_in_bounds_and_none_is_lost(dial, monkeypatch):
+    size, count, waited = 16 << 10, 2500, []
+    monkeypatch.setattr(messages, "MOST_UNSENT", 64 * size, raising=False)
+
+    gate = threading.Event()
+
+    class Watched(messages.MessageThread):
+        def _answer(self, job):
+            gate.wait(60)
+            super()._answer(job)
+
+        def _queue(self, *arguments, **options):
+            super()._queue(*arguments, **options)
+            waited.append(self._out.qsize())
+
+    class WatchedServer(MpServer):
+        message_thread_class = Watched
+
+    with WatchedServer("0.5.6") as server:
+        client = dial(server)
+        name = next(name for name in server.engine.handlers if name == "LOOKUP")
+        monkeypatch.setitem(server.engine.handlers, name, lambda *_: "x" * size)
+        sent = [client.send(name, {**key_of(1), "worker_id": None}, 1) for _ in range(count)]
+        server.journal.wait_for(lambda journal: journal.exchange_count == count, 30)
+        gate.set()
+        server.journal.wait_for(lambda _: server._thread._unsent > 60 * size, 30)
+        came = [client.receive()[0] for _ in range(count)]
+        assert came == sent
+        assert max(waited) <= 64 + 4
+        assert server._thread._unsent == 0
 
 
 def test_identities_come_and_go_without_end():
