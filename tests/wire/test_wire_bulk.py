@@ -86,6 +86,13 @@ def test_an_odd_token_among_others_has_the_same_outcome(release, algorithm, retu
     assert in_bulk == by_links or repr(in_bulk) == repr(by_links)
 
 
+@pytest.mark.parametrize("wrong", [7, *ODD, *WRONG], ids=repr)
+def test_an_odd_token_in_a_long_chunk_has_the_same_outcome(wrong):
+    tokens = [*range(100), wrong, *range(70000, 70100)]
+    in_bulk, by_links = both_ways(chunked(Release.parse("0.5.6"), "builtin", "int", tokens, 64))
+    assert in_bulk == by_links or repr(in_bulk) == repr(by_links)
+
+
 @every_chain
 @pytest.mark.parametrize(
     "make", [tuple, lambda tokens: range(10**4, 10**4 + len(tokens)), np.array], ids=["tuple", "range", "array"]
