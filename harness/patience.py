@@ -77,6 +77,8 @@ class Patience:
         Raises:
             NotAsked: it may not; the message names the operation and what happened before.
         """
+        if not self._given_up:
+            return
         for op in (EVERYTHING, *operations):
             if op in self._given_up:
                 why, kind = self._given_up[op]
@@ -84,7 +86,7 @@ class Patience:
 
     def answered(self, op: str) -> None:
         """An operation was answered."""
-        for kind in LIMITS:
+        for kind in LIMITS if self._in_a_row else ():
             self._in_a_row.pop((op, kind), None)
 
     def failed(self, op: str, failure: ClientFailure, seconds: float = 0.0) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import select
 import selectors
 import signal
 import subprocess
@@ -138,6 +139,8 @@ class SupervisedProcess:
         for stream in self._streams():
             os.set_blocking(stream.fileno(), False)
         self._selector.register(self._stdout, selectors.EVENT_READ, self._read_output)
+        self._output_waits = select.poll()
+        self._output_waits.register(self._stdout, select.POLLIN)
         self._selector.register(self._stderr, selectors.EVENT_READ, self._read_errors)
 
     @property
@@ -183,7 +186,7 @@ class SupervisedProcess:
             LineTooLong: what came is longer than the limit.
         """
         while True:
-            line = self._next_line()
+            line = self._next_line() if self._output else None
             if line is not None:
                 self._weigh()
                 return line
@@ -201,7 +204,9 @@ class SupervisedProcess:
 
     def unread(self) -> bytes:
         """Output that came and was not received, without waiting for more; after a timeout, the unfinished line."""
-        self._drain()
+        # Asking first: most often nothing is there, and a read that finds nothing costs an exception.
+        if self._output_open and self._output_waits.poll(0):
+            self._drain()
         return bytes(self._output)
 
     def pump_stderr(self) -> None:

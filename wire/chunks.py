@@ -10,12 +10,15 @@ import hashlib
 import struct
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final, Literal, NamedTuple
+from typing import TYPE_CHECKING, Final, Literal, NamedTuple
 
 from wire.errors import EncodeError
 from wire.hashes import DIGESTS, MANY, ChainInput, digest_as_int, tuple_hash
 from wire.keys import CacheKey, ChunkHash, format_keys
 from wire.release import RangeTable, Release
+
+if TYPE_CHECKING:
+    from wire import bulk
 
 TEXT_ALGORITHM = "sha256_hex"
 """Our name for the one algorithm that releases before 0.3.3 have."""
@@ -65,6 +68,10 @@ class Chunk(NamedTuple):
     chunk_hash: ChunkHash
 
 
+_MAKE_CHUNK: Final[Callable[[Iterable[object]], Chunk]] = functools.partial(tuple.__new__, Chunk)
+"""``Chunk._make`` without a step in Python for each."""
+
+
 def chunk_hashes(
     release: Release,
     tokens: Sequence[int],
@@ -101,13 +108,18 @@ def chunk_hashes(
         link = _tuple_link(release, chain, algorithm, as_bytes, hash_of_none)
         first = _tuple_start(chain, algorithm, none_hash)
     if len(tokens) >= MANY and chunk_size > 0:
-        hashes = _in_bulk(tokens, end, chunk_size, first, link, chain, algorithm, as_bytes, hash_of_none)
+        from wire import bulk  # late: numpy takes longer to import than a short list to hash
+
+        quick = _quick_way(chain, algorithm, as_bytes, hash_of_none)
+        hashes = bulk.in_bulk(tokens, end, chunk_size, first, quick, link)
     else:
         pieces = (tokens[start : start + chunk_size] for start in range(0, end, chunk_size))
         hashes = list(chained(pieces, first, link))
     ends = (*range(chunk_size, end, chunk_size), end)
     skipped = max(0, skip // chunk_size)
-    return list(map(Chunk, range(0, end, chunk_size)[skipped:], ends[skipped:], hashes[skipped:]))
+    # Not strict: where there are no tokens, there is an end without a chunk.
+    members = zip(range(0, end, chunk_size)[skipped:], ends[skipped:], hashes[skipped:], strict=False)
+    return list(map(_MAKE_CHUNK, members))
 
 
 def chunk_keys(release: Release, identity: CacheKey, chunks: Sequence[Chunk]) -> list[str]:
@@ -181,32 +193,18 @@ def _tuple_link(release: Release, chain: ChunkChain, algorithm: str, as_bytes: b
     return tuple_link(function, chain.third)
 
 
-def _in_bulk(
-    tokens: Sequence[int],
-    end: int,
-    chunk_size: int,
-    start: ChunkHash,
-    link: Link,
-    chain: ChunkChain,
-    algorithm: str,
-    as_bytes: bool,
-    hash_of_none: int | None,
-) -> list[ChunkHash]:
-    from wire import bulk  # late: numpy takes longer to import than a short list to hash
+def _quick_way(chain: ChunkChain, algorithm: str, as_bytes: bool, hash_of_none: int | None) -> bulk.Quick[ChunkHash] | None:
+    """The way of :mod:`wire.bulk` to the hashes of such a chain; None where there is none."""
+    from wire import bulk  # late, likewise
 
     third = _THIRD_ELEMENTS.get(chain.third, ())
-    quick: bulk.Quick[ChunkHash] | None
     if chain.third == "text chain":
-        quick = bulk.hex_words
-    elif algorithm == "builtin":
-        quick = bulk.builtin(third, hash_of_none)
-    else:
-        carry = (fold if chain.folds else bytes) if as_bytes else functools.partial(digest_as_int, algorithm)
-        cut = (
-            (slice(8) if chain.folds else None) if as_bytes else slice(-8, None) if algorithm.startswith("sha256_cbor") else None
-        )
-        quick = bulk.digests(algorithm, third, carry, cut)
-    return bulk.in_bulk(tokens, end, chunk_size, start, quick, link)
+        return bulk.hex_words
+    if algorithm == "builtin":
+        return bulk.builtin(third, hash_of_none)
+    carry = (fold if chain.folds else bytes) if as_bytes else functools.partial(digest_as_int, algorithm)
+    cut = (slice(8) if chain.folds else None) if as_bytes else slice(-8, None) if algorithm.startswith("sha256_cbor") else None
+    return bulk.digests(algorithm, third, carry, cut)
 
 
 def _tuple_start(chain: ChunkChain, algorithm: str, none_hash: ChunkHash) -> ChunkHash:

@@ -71,18 +71,19 @@ def check_python(op: str, side: Side, value: object) -> dict[str, Any]:
     Raises:
         ContractViolation: it does not fit.
     """
-    if not isinstance(value, Mapping):
+    if type(value) is not dict and not isinstance(value, Mapping):
         raise ContractViolation(side, "a mapping with the members of the contract", value)
     try:
-        plain = {name: _plain(item) for name, item in value.items()}
+        plain = _plain_members(value)
     except RecursionError:
         raise ContractViolation(side, "values that are not nested so deep, nor in themselves") from None
-    stand_in = dict(plain)
-    for name in bytes_members(op, side) & stand_in.keys():
+    single, several = bytes_members(op, side), bytes_list_members(op, side)
+    stand_in = dict(plain) if single or several else plain
+    for name in single & stand_in.keys() if single else ():
         if not isinstance(plain[name], bytes):
             raise ContractViolation(f"{side}.{name}", "bytes", plain[name])
         stand_in[name] = _PLACEHOLDER
-    for name in bytes_list_members(op, side) & stand_in.keys():
+    for name in several & stand_in.keys() if several else ():
         if not isinstance(plain[name], list) or not all(isinstance(item, bytes) for item in plain[name]):
             raise ContractViolation(f"{side}.{name}", "an array of bytes", plain[name])
         stand_in[name] = []
@@ -182,7 +183,8 @@ def _type_text(wanted: str | list[str], schema: Mapping[str, Any]) -> str:
     return types if described.startswith(f"{types}, ") else described
 
 
-_SCALARS: Final = frozenset({str, int, float, bool, type(None)})
+_SCALARS: Final = frozenset({str, int, float, bool, type(None), bytes})
+"""Values of exactly these types stay as they are."""
 
 
 def _is_bytes(value: object) -> bool:
@@ -190,15 +192,22 @@ def _is_bytes(value: object) -> bool:
 
 
 def _plain(value: Any) -> Any:
-    if type(value) in _SCALARS:
+    kind = type(value)
+    if kind in _SCALARS:
         return value
+    if kind is dict:
+        return _plain_members(value)
     if _is_bytes(value):
         return bytes(value)
     if isinstance(value, Mapping):
-        return {name: _plain(item) for name, item in value.items()}
+        return _plain_members(value)
     if isinstance(value, list | tuple):
-        return list(value) if set(map(type, value)) <= {int, str} else [_plain(item) for item in value]
+        return list(value) if not value or set(map(type, value)) <= {int, str} else [_plain(item) for item in value]
     return value
+
+
+def _plain_members(value: Mapping[Any, Any]) -> dict[Any, Any]:
+    return {name: item if type(item) in _SCALARS else _plain(item) for name, item in value.items()}
 
 
 def _foreign(value: object) -> object:

@@ -35,6 +35,7 @@ class Scratch:
         self.path = (parent or _default_parent()) / f"lmconform-{secrets.token_hex(8)}"
         leash.keep_directory(self.path)
         self.path.mkdir(mode=0o700)
+        self._name = str(self.path)
         self._identity = _identity(self.path)
         self.remove = weakref.finalize(self, leash.remove_directory, self.path)
         self._names = itertools.count(1)
@@ -45,7 +46,7 @@ class Scratch:
         Raises:
             ScratchLost: the client removed it, or put something else in its place.
         """
-        if _identity(self.path) != self._identity:
+        if _identity(self._name) != self._identity:
             raise ScratchLost("the scratch directory", f"the client to leave it in place, and found {_what_is_there(self.path)}")
 
     def leave(self, data: bytes) -> str:
@@ -123,10 +124,10 @@ def take(directory: Path, name: str, length: int) -> bytes:
     return data
 
 
-def _identity(path: Path) -> tuple[int, int] | None:
+def _identity(path: Path | str) -> tuple[int, int] | None:
     """What tells a directory from another that took its place; None where there is none, as behind a link."""
     try:
-        status = path.lstat()
+        status = os.lstat(path)
     except OSError:
         return None
     return (status.st_dev, status.st_ino) if stat.S_ISDIR(status.st_mode) else None

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import contextlib
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, ClassVar
 
 from harness.client import (
@@ -57,8 +56,15 @@ class ClientSession(ABC):
         """
         if op not in ALWAYS and op not in self.description.operations:
             return Unsupported("not declared")
-        with self._patiently(op):
-            return self._exchange(op, check_python(op, "args", args), deadline)
+        self.patience.require((op,))
+        began = time.monotonic()
+        try:
+            answer = self._exchange(op, check_python(op, "args", args), deadline)
+        except ClientFailure as failure:
+            self._failed(op, failure, began)
+            raise
+        self.patience.answered(op)
+        return answer
 
     def require(self, operations: Iterable[str]) -> None:
         """Find out before a case begins whether all of its operations may still be asked for.
@@ -84,9 +90,14 @@ class ClientSession(ABC):
         declared = [number for number, call in enumerate(calls) if call.op in {*ALWAYS, *self.description.operations}]
         asked = [Call(calls[number].op, check_python(calls[number].op, "args", calls[number].args)) for number in declared]
         if asked:
-            self.patience.require(call.op for call in asked)
-            with self._patiently(CONCURRENT):
+            self.patience.require((*(call.op for call in asked), CONCURRENT))
+            began = time.monotonic()
+            try:
                 found = self._exchange_all(asked, deadline)
+            except ClientFailure as failure:
+                self._failed(CONCURRENT, failure, began)
+                raise
+            self.patience.answered(CONCURRENT)
             for number, answer in zip(declared, found, strict=True):
                 answers[number] = answer
         return answers
@@ -137,17 +148,9 @@ class ClientSession(ABC):
     @abstractmethod
     def _exchange_all(self, calls: Sequence[Call], deadline: float) -> Sequence[Answer]: ...
 
-    @contextlib.contextmanager
-    def _patiently(self, what: str) -> Iterator[None]:
-        """Count a failure of the client at an operation, or at several together, and ask no more after too many."""
-        self.patience.require([what])
-        began = time.monotonic()
-        try:
-            yield
-        except ClientFailure as failure:
-            self.patience.failed(START if failure.at_start else what, failure, time.monotonic() - began)
-            raise
-        self.patience.answered(what)
+    def _failed(self, what: str, failure: ClientFailure, began: float) -> None:
+        """Count a failure of the client at an operation, or at several together; after too many no more is asked."""
+        self.patience.failed(START if failure.at_start else what, failure, time.monotonic() - began)
 
     def start_afresh(self) -> None:
         """End the client, if it runs, and start another one.

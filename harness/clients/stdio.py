@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
+import functools
 import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import Any, ClassVar, Final, Literal
+from typing import Any, ClassVar, Literal
 
 from harness.client import (
     AdapterFault,
@@ -24,7 +24,7 @@ from harness.client import (
 from harness.clients.answers import read_answer, read_one_answer
 from harness.clients.contract import LINE_LIMIT, ContractViolation, shorten
 from harness.clients.flight import Flight, fly
-from harness.clients.payloads import to_json
+from harness.clients.payloads import ENCODER, members_text
 from harness.clients.scratch import Scratch, ScratchLost
 from harness.clients.session import ClientSession
 from harness.supervise import LineTooLong, PipeClosed, ProcessEnded, SupervisedProcess, Tail, TooMuchMemory
@@ -33,8 +33,9 @@ Listener = Callable[[Literal["->", "<-"], bytes], None]
 """Hears each line of a conversation: to the client, and from it."""
 
 
-_ENCODER: Final = json.JSONEncoder(separators=(",", ":"))
-"""One for all lines: ``json.dumps`` makes one for each where anything is not as usual."""
+@functools.lru_cache(maxsize=256)
+def _quoted(op: str) -> str:
+    return ENCODER.encode(op)
 
 
 def _deaf(direction: Literal["->", "<-"], line: bytes) -> None:
@@ -209,13 +210,9 @@ class StdioSession(ClientSession):
             return files[-1]
 
         self._last_id += 1
-        request = {
-            "id": self._last_id,
-            "op": op,
-            "args": to_json(args, leave),
-            "deadline_ms": max(1, round(deadline * 1000)),
-        }
-        line = _ENCODER.encode(request).encode("ascii") + b"\n"
+        members = members_text(args, leave)
+        milliseconds = max(1, round(deadline * 1000))
+        line = f'{{"id":{self._last_id},"op":{_quoted(op)},"args":{members},"deadline_ms":{milliseconds}}}\n'.encode("ascii")
         if len(line) > LINE_LIMIT:
             self._scratch.sweep(files)
             raise ContractViolation("the line", f"at most {LINE_LIMIT} bytes", f"{len(line)} bytes for {op}")

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from wire import bulk, chunks, hashes
+from wire import bulk, chunks, hashes, token_bytes
 from wire.chunks import CHUNK_CHAINS, TEXT_ALGORITHM, chunk_hashes
 from wire.errors import EncodeError
 from wire.hashes import DIGESTS, token_hashes
@@ -83,6 +83,13 @@ def test_negative_and_huge_tokens_and_starts_are_no_exception(release, algorithm
 def test_an_odd_token_among_others_has_the_same_outcome(release, algorithm, returns, wrong):
     tokens = [*range(100), wrong, *range(70000, 70100)]
     in_bulk, by_links = both_ways(chunked(release, algorithm, returns, tokens, 8))
+    assert in_bulk == by_links or repr(in_bulk) == repr(by_links)
+
+
+@pytest.mark.parametrize("wrong", [7, *ODD, *WRONG], ids=repr)
+def test_an_odd_token_in_a_long_chunk_has_the_same_outcome(wrong):
+    tokens = [*range(100), wrong, *range(70000, 70100)]
+    in_bulk, by_links = both_ways(chunked(Release.parse("0.5.6"), "builtin", "int", tokens, 64))
     assert in_bulk == by_links or repr(in_bulk) == repr(by_links)
 
 
@@ -178,6 +185,40 @@ def test_room_is_made_before_each_chunk_and_behind_the_last(chunks, size, betwee
     written = [b"".join(map(cbor2.dumps, tokens[at : at + size])) for at in range(0, len(tokens), size)]
     assert bytes(body[: ends[-1] + len(between)]) == between + between.join(written) + between
     assert [bytes(body[begin:end]) for begin, end in zip(begins, ends, strict=True)] == written
+
+
+@given(chunks=st.integers(1, 5), size=st.integers(1, 4), between=st.binary(max_size=40), data=st.data())
+def test_tokens_written_one_by_one_are_the_same(chunks, size, between, data):
+    tokens = tokens32(data.draw(st.lists(plain, min_size=chunks * size, max_size=chunks * size)))
+    quick, slow = cbor(tokens, size, between), token_bytes.cbor_joined(tokens, size, between)
+    assert [bytes(quick[0][: quick[2][-1] + len(between)]), *map(list, quick[1:])] == [
+        bytes(slow[0][: slow[2][-1] + len(between)]),
+        *map(list, slow[1:]),
+    ]
+
+
+def test_numpy_is_asked_for_the_order_of_its_assignments():
+    assert token_bytes.OVERWRITES_IN_TURN
+    assert token_bytes.overwrites_in_turn()
+
+
+class Backwards(np.ndarray):
+    """An array that assigns from the last place to the first."""
+
+    def __setitem__(self, places, values):
+        super().__setitem__(places[::-1], values[::-1])
+
+
+def test_another_order_of_assignments_is_noticed_and_tokens_are_written_one_by_one():
+    anywhere = token_bytes._anywhere
+    tokens = [random.Random(3).randrange(1 << 17) for _ in range(640)]
+    release = Release.parse("0.5.6")
+    with mock.patch.object(token_bytes, "_anywhere", lambda made, kind: anywhere(made, kind).view(Backwards)):
+        assert not token_bytes.overwrites_in_turn()
+        with mock.patch.object(token_bytes, "OVERWRITES_IN_TURN", False):
+            made = chunk_hashes(release, tokens, chunk_size=16, algorithm="sha256_cbor", none_hash=bytes(32))
+    with mock.patch.object(chunks, "MANY", 1 << 60):
+        assert chunk_hashes(release, tokens, chunk_size=16, algorithm="sha256_cbor", none_hash=bytes(32)) == made
 
 
 def test_a_hash_that_is_short_in_cbor_is_followed_by_the_right_one():
