@@ -86,6 +86,12 @@ def runs_inside(spec: str) -> bool:
     return kind in {"python", "mutant"} or (kind in BUILT_IN and not rest)
 
 
+def takes_limits(spec: str) -> bool:
+    """Whether a client is a process of this machine, which the kernel can keep to limits (``--client-limits``)."""
+    kind, _, _ = spec.strip().partition(":")
+    return kind == "stdio" or kind in _REAL
+
+
 def may_kill(spec: str) -> bool:
     """Whether a client of which we know nothing runs inside the process that opens it."""
     return runs_inside(spec) and not spec.strip().startswith("reference")
