@@ -16,7 +16,7 @@ from typing import Final
 
 from benchmarks.endurance import lm_load, mp_load
 from benchmarks.endurance.part import Part
-from benchmarks.endurance.served import Served, served
+from benchmarks.servers import StartedServer, served
 
 _OPTIONS: Final = {
     "connections": "that stand at once (default: 1000; a fifth on mp)",
@@ -51,7 +51,7 @@ class Wire:
     """The options of the mock, and the parts of its load."""
 
     words: tuple[str, ...]
-    parts: tuple[Callable[[Served, Size], Part], ...]
+    parts: tuple[Callable[[StartedServer, Size], Part], ...]
 
 
 WIRES: Final = {

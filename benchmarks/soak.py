@@ -18,9 +18,9 @@ from pathlib import Path
 from typing import Final
 
 from benchmarks.endurance import lm_traffic, mp_traffic
-from benchmarks.endurance.served import Figures, Served, served
 from benchmarks.endurance.traffic import Opened, Traffic
 from benchmarks.endurance.trend import Trend, trend
+from benchmarks.servers import Figures, StartedServer, served
 
 MOST_RISE: Final = 4.0
 """MiB that the line through the last two thirds of the samples may rise from end to end: what fragmentation makes."""
@@ -119,7 +119,7 @@ def _warm_up(name: str, traffic: Traffic, plan: Plan, say: Callable[[str], None]
     say(f"{name}: the warm-up {state}, in {time.monotonic() - began:.0f} s")
 
 
-def _keep_on(server: Served, traffic: Traffic, plan: Plan, note: Callable[[str], None]) -> list[tuple[float, Figures]]:
+def _keep_on(server: StartedServer, traffic: Traffic, plan: Plan, note: Callable[[str], None]) -> list[tuple[float, Figures]]:
     """Lead the traffic at its rate, and look every few seconds. What falls behind is not made up for in a burst."""
     began = due = time.monotonic()
     seen: list[tuple[float, Figures]] = []

@@ -14,9 +14,9 @@ from benchmarks.endurance.lm_traffic import LmTraffic
 from benchmarks.endurance.mp import Text, peer, sockets
 from benchmarks.endurance.mp import load as load_text
 from benchmarks.endurance.mp import store as store_text
-from benchmarks.endurance.served import Figures, served
 from benchmarks.endurance.trend import FEWEST, trend
 from benchmarks.endurance.values import Ledger, value
+from benchmarks.servers import Figures, served
 
 SMALL = load.Size(connections=50, rounds=1, churn=60, bytes=20_000_000, value=200_000, slow=2, exchanges=10)
 BRIEF = soak.Plan(minutes=0.02, rate=200, every=0.1, warm_up=0.005)
