@@ -18,7 +18,7 @@ from harness.clients.real import real_client, real_mp_client
 from harness.clients.session import ClientSession
 from harness.clients.stdio import Listener, StdioSession
 from harness.interpreter import program
-from harness.paths import exists, is_file
+from harness.presence import exists, is_file
 from harness.supervise import exit_text
 
 _FORMS: Final = (
