@@ -69,7 +69,9 @@ def test_a_reason_is_told_once_with_how_often_and_where(write, run):
     assert out.count("brought other bytes than its PUT") == 1
     assert "the same 4 times more: requests 3 to 6 of connection 1, the last at 1.110 s" in " ".join(out.split())
     assert "5 errors" in out
-    assert " ".join(out.split()).count("invalid literal for int") == 2, "one for the key with zero bytes in front, one for that without"
+    assert " ".join(out.split()).count("invalid literal for int") == 2, (
+        "one for the key with zero bytes in front, one for that without"
+    )
 
 
 def test_findings_of_another_kind_are_not_counted_together(write, run):
