@@ -1,14 +1,13 @@
 """A load on the mocks, each in a process of its own: a crowd of connections, churn, volume, and slow peers beside fast ones.
 
 Every value is checksummed. Prints what was done, what the mock holds of the machine before and after, and what was lost; ends
-with status 1 where anything was, with the names of it.
+with the names of that and one line that says whether all passed; status 1 where anything was.
 
 .venv/bin/python -m benchmarks.load [--only lm|mp] [--connections N] [--churn N] [--bytes N] [--slow N]
 """
 
 from __future__ import annotations
 
-import argparse
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -16,17 +15,9 @@ from typing import Final
 
 from benchmarks.endurance import lm_load, mp_load
 from benchmarks.endurance.part import Part
-from benchmarks.endurance.served import Served, served
+from benchmarks.endurance.program import Wire, conclude, options, setting
+from benchmarks.servers import StartedServer, served
 
-_OPTIONS: Final = {
-    "connections": "that stand at once (default: 1000; a fifth on mp)",
-    "rounds": "exchanges of each connection (default: 3)",
-    "churn": "connections that end soon (default: 6000; a quarter on mp)",
-    "bytes": "put and got in all (default: 10000000000; a tenth on mp)",
-    "value": "bytes of a value of the volume, lm alone (default: 8388608)",
-    "slow": "slow readers, and as many slow writers (default: 8)",
-    "exchanges": "fast ones beside them (default: 300)",
-}
 _SETTLES: Final = 10.0
 _STOPS: Final = 1.0
 """Seconds in which a mock ends, whatever its connections do."""
@@ -36,25 +27,18 @@ _STOPS: Final = 1.0
 class Size:
     """How much of everything."""
 
-    connections: int = 1000
-    rounds: int = 3
-    churn: int = 6000
-    bytes: int = 10_000_000_000
-    value: int = 8 << 20
-    slow: int = 8
-    exchanges: int = 300
-    """Fast ones, beside the slow peers."""
+    connections: int = setting(1000, "that stand at once; a fifth on mp")
+    rounds: int = setting(3, "exchanges of each connection")
+    churn: int = setting(6000, "connections that end soon; a quarter on mp")
+    bytes: int = setting(10_000_000_000, "put and got in all; a tenth on mp")
+    value: int = setting(8 << 20, "bytes of a value of the volume, lm alone")
+    slow: int = setting(8, "slow readers, and as many slow writers")
+    exchanges: int = setting(300, "fast ones beside them")
 
 
-@dataclass(frozen=True)
-class Wire:
-    """The options of the mock, and the parts of its load."""
+Parts = tuple[Callable[[StartedServer, Size], Part], ...]
 
-    words: tuple[str, ...]
-    parts: tuple[Callable[[Served, Size], Part], ...]
-
-
-WIRES: Final = {
+WIRES: Final[dict[str, Wire[Parts]]] = {
     "lm": Wire(
         ("--protocol", "lm"),
         (
@@ -80,10 +64,10 @@ def load(name: str, size: Size, say: Callable[[str], None] = print) -> list[str]
     """Put the load on the mock of one wire; the names of what was lost."""
     wire = WIRES[name]
     lost: list[str] = []
-    with served(*wire.words) as server:
+    with served(*wire.words, faults=wire.faults) as server:
         before = server.figures()
         say(f"{name}: before: {before}")
-        for part in wire.parts:
+        for part in wire.work:
             done = part(server, size)
             say(f"{name}: {done.name}: {done.told}; {f'LOST {len(done.lost)}' if done.lost else 'nothing lost'}")
             lost += [f"{name}: {words}" for words in done.lost]
@@ -100,17 +84,9 @@ def load(name: str, size: Size, say: Callable[[str], None] = print) -> list[str]
 
 def main(words: Sequence[str] | None = None) -> int:
     """Put the load on, and tell."""
-    parser = argparse.ArgumentParser(prog="python -m benchmarks.load", description="A load on the mock servers.")
-    parser.add_argument("--only", choices=sorted(WIRES), help="the mock of one wire (default: both)")
-    for name, default in vars(Size()).items():
-        parser.add_argument(f"--{name}", type=int, default=default, metavar="N", help=_OPTIONS[name])
-    given = vars(parser.parse_args(words))
+    given = vars(options("benchmarks.load", "A load on the mock servers.", WIRES, Size).parse_args(words))
     only = given.pop("only")
-    lost = [words for name in WIRES if only in {None, name} for words in load(name, Size(**given))]
-    for line in lost:
-        print(f"lost: {line}")
-    print(f"{len(lost)} lost" if lost else "nothing lost")
-    return int(bool(lost))
+    return conclude([line for name in WIRES if only in {None, name} for line in load(name, Size(**given))], "nothing was lost")
 
 
 if __name__ == "__main__":

@@ -1,15 +1,14 @@
 """A soak of the mocks: mixed traffic with faults for many minutes, every value checksummed.
 
 A warm-up fills what remembers (the journal above all) and the allocator. Then the traffic goes on at a modest rate, and the
-threads, descriptors and resident memory of the mock, a process of its own, are looked at every few seconds. Ends with status 1
-where anything was lost, where threads or descriptors did not come back, or where memory rises.
+threads, descriptors and resident memory of the mock, a process of its own, are looked at every few seconds. The last line says
+whether it passed: status 1 where anything was lost, where threads or descriptors did not come back, or where memory rises.
 
 .venv/bin/python -m benchmarks.soak [--minutes N] [--rate R] [--only lm|mp] [--samples FILE]
 """
 
 from __future__ import annotations
 
-import argparse
 import sys
 import time
 from collections.abc import Callable, Sequence
@@ -18,19 +17,13 @@ from pathlib import Path
 from typing import Final
 
 from benchmarks.endurance import lm_traffic, mp_traffic
-from benchmarks.endurance.served import Figures, Served, served
+from benchmarks.endurance.program import Wire, conclude, options, setting
 from benchmarks.endurance.traffic import Opened, Traffic
 from benchmarks.endurance.trend import Trend, trend
+from benchmarks.servers import Figures, StartedServer, served
 
 MOST_RISE: Final = 4.0
 """MiB that the line through the last two thirds of the samples may rise from end to end: what fragmentation makes."""
-_OPTIONS: Final = {
-    "minutes": "after the warm-up (default: 30)",
-    "rate": "operations a second (default: 100)",
-    "every": "seconds between samples (default: 10)",
-    "warm_up": "minutes at most (default: 10)",
-    "seed": "another seed gives other traffic (default: 1)",
-}
 _SETTLES: Final = 15.0
 _STOPS: Final = 1.0
 
@@ -39,28 +32,16 @@ _STOPS: Final = 1.0
 class Plan:
     """How long, how fast, and how often one looks."""
 
-    minutes: float = 30.0
-    rate: float = 100.0
-    """Operations in a second, after the warm-up."""
-    every: float = 10.0
-    """Seconds between two samples."""
-    warm_up: float = 10.0
-    """Minutes after which the warm-up ends, filled or not."""
-    seed: int = 1
+    minutes: float = setting(30.0, "after the warm-up")
+    rate: float = setting(100.0, "operations a second, after the warm-up")
+    every: float = setting(10.0, "seconds between samples")
+    warm_up: float = setting(10.0, "minutes after which the warm-up ends, filled or not")
+    seed: int = setting(1, "another one gives other traffic")
 
 
-@dataclass(frozen=True)
-class Wire:
-    """The options of the mock, its faults, and the traffic."""
-
-    words: tuple[str, ...]
-    faults: tuple[str, ...]
-    opened: Opened
-
-
-WIRES: Final = {
-    "lm": Wire(("--protocol", "lm"), lm_traffic.FAULTS, lm_traffic.LmTraffic),
-    "mp": Wire(("--protocol", "mp"), mp_traffic.FAULTS, mp_traffic.MpTraffic),
+WIRES: Final[dict[str, Wire[Opened]]] = {
+    "lm": Wire(("--protocol", "lm"), lm_traffic.LmTraffic, lm_traffic.FAULTS),
+    "mp": Wire(("--protocol", "mp"), mp_traffic.MpTraffic, mp_traffic.FAULTS),
 }
 
 
@@ -95,7 +76,7 @@ def soak(name: str, plan: Plan, say: Callable[[str], None] = print, samples: Pat
     with served(*wire.words, faults=wire.faults) as server:
         before = server.figures()
         say(f"{name}: before: {before}")
-        traffic = wire.opened(server, plan.seed)
+        traffic = wire.work(server, plan.seed)
         _warm_up(name, traffic, plan, say)
         say(f"{name}: after the warm-up: {server.figures()}")
         seen = _keep_on(server, traffic, plan, lambda line: _note(samples, line))
@@ -119,7 +100,7 @@ def _warm_up(name: str, traffic: Traffic, plan: Plan, say: Callable[[str], None]
     say(f"{name}: the warm-up {state}, in {time.monotonic() - began:.0f} s")
 
 
-def _keep_on(server: Served, traffic: Traffic, plan: Plan, note: Callable[[str], None]) -> list[tuple[float, Figures]]:
+def _keep_on(server: StartedServer, traffic: Traffic, plan: Plan, note: Callable[[str], None]) -> list[tuple[float, Figures]]:
     """Lead the traffic at its rate, and look every few seconds. What falls behind is not made up for in a burst."""
     began = due = time.monotonic()
     seen: list[tuple[float, Figures]] = []
@@ -141,13 +122,8 @@ def _note(samples: Path | None, line: str) -> None:
 
 def main(words: Sequence[str] | None = None) -> int:
     """Soak, and tell."""
-    parser = argparse.ArgumentParser(prog="python -m benchmarks.soak", description="A soak of the mock servers.")
-    parser.add_argument("--only", choices=sorted(WIRES), help="the mock of one wire (default: both)")
+    parser = options("benchmarks.soak", "A soak of the mock servers.", WIRES, Plan)
     parser.add_argument("--samples", type=Path, metavar="FILE", help="write a line for each sample into this file")
-    for name, default in vars(Plan()).items():
-        parser.add_argument(
-            f"--{name.replace('_', '-')}", dest=name, type=type(default), default=default, metavar="N", help=_OPTIONS[name]
-        )
     given = vars(parser.parse_args(words))
     only, samples = given.pop("only"), given.pop("samples")
     if given["rate"] <= 0:
@@ -155,10 +131,7 @@ def main(words: Sequence[str] | None = None) -> int:
     if samples is not None and not samples.parent.is_dir():
         parser.error(f"--samples {samples}: there is no folder {samples.parent}; make it first")
     wrong = [line for name in WIRES if only in {None, name} for line in soak(name, Plan(**given), samples=samples)]
-    for line in wrong:
-        print(f"wrong: {line}")
-    print(f"{len(wrong)} wrong" if wrong else "nothing lost, nothing left, memory flat")
-    return int(bool(wrong))
+    return conclude(wrong, "nothing was lost, nothing was left, memory is flat")
 
 
 if __name__ == "__main__":

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import signal
 import traceback
-from collections.abc import Callable
 from dataclasses import dataclass
 from types import FrameType
 from typing import Final
@@ -75,6 +74,3 @@ def _finding(kind: str, error: BaseException) -> Finding:
         place = f"{theirs[0].filename.rpartition('/')[2]}:{theirs[0].lineno}" if theirs else "?"
     words = "".join(traceback.format_exception(error, limit=-12))
     return Finding(kind, f"{type(error).__name__} at {place}", words[-6000:])
-
-
-Examine = Callable[[bytes], Finding | None]

@@ -149,7 +149,7 @@ class Matrix:
             examples, deadline = parse_effort(option(config, "examples"), option(config, "deadline"))
             seed = parse_seed(option(config, "seed"))
             start, memory = parse_limits(option(config, "client-start"), option(config, "client-memory"))
-            limits = read_client_limits(option(config, "client-limits"))
+            limits = read_client_limits(option(config, "client-limits"), option(config, "client"))
             asked = option(config, "shard")
             shard = parse_shard(asked) if asked is not None else None
             listed = option(config, "expectations")

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
-from harness.paths import is_file
 from harness.placeholders import FOLDER
+from harness.presence import is_file
 from harness.usage import UsageError
 
 FORMS: Final = "package.module:Class, path/to/file.py:Class"

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import os
+import weakref
 from collections.abc import Callable
-from typing import Generic, TypeVar
+from typing import Any, Final, Generic, TypeVar
 
 T = TypeVar("T")
 
@@ -15,7 +16,20 @@ class PerProcess(Generic[T]):
     def __init__(self, draw: Callable[[], T]) -> None:
         self._draw = draw
         self.value = draw()
-        os.register_at_fork(after_in_child=self._draw_again)
+        _alive.add(self)
 
-    def _draw_again(self) -> None:
+    def draw_again(self) -> None:
+        """Make the value once more, as a process does that was just forked."""
         self.value = self._draw()
+
+
+_alive: Final[weakref.WeakSet[PerProcess[Any]]] = weakref.WeakSet()
+"""All there are: what is registered with the interpreter stays for ever, so that is one function and not each of them."""
+
+
+def _draw_again() -> None:
+    for one in list(_alive):
+        one.draw_again()
+
+
+os.register_at_fork(after_in_child=_draw_again)

@@ -247,7 +247,9 @@ def _require_start(server: ServerSpec, release: Release, protocol: Protocol) -> 
 
 def _budget(options: RunOptions) -> Budget:
     start, memory = parse_limits(options.client_start, options.client_memory, clients=options.jobs)
-    return Budget(start=start, call=options.deadline, memory=memory, limits=read_client_limits(options.client_limits))
+    return Budget(
+        start=start, call=options.deadline, memory=memory, limits=read_client_limits(options.client_limits, options.client)
+    )
 
 
 def _judge(options: RunOptions, budget: Budget, known: ExpectationsFile | None, protocols: Sequence[Protocol]) -> ExitCode:

@@ -5,8 +5,8 @@ machines agree on it without talking to each other. What counts is time: shards 
 each has.
 
 1. The live cases of a release stay together, because each machine that has one of them starts that server. Only where they
-   alone are more than a shard's fair share are they cut into pieces of about that size, and never into pieces that take less
-   time than their server takes to start.
+   alone are more than a shard's fair share are they cut, into pieces that are about equal and no longer than that share, and
+   never into pieces that take less time than their server takes to start.
 2. Such pieces go, the dearest first, to the shard that has least so far.
 3. All other executions go one by one, the dearest first, to the shard that has least so far. What costs the same is in the order
    of case, target and variant, so that the releases of one case are dealt out evenly.
@@ -70,8 +70,8 @@ def partition(executions: Sequence[Placed], count: int, costs: Costs | None = No
     for place, one in enumerate(executions):
         (live.setdefault(one.cell.release, []) if one.cell.target == "live" else others).append(place)
     shards = [_Load() for _ in range(count)]
-    most = max(-(-sum(cost) // count), known.starting)
-    pieces = [piece for places in live.values() for piece in _pieces(places, cost, most)]
+    share = -(-sum(cost) // count)
+    pieces = [piece for places in live.values() for piece in _pieces(places, cost, share, known.starting)]
     for piece in sorted(pieces, key=lambda piece: (-sum(cost[place] for place in piece), piece[0])):
         min(shards, key=_Load.order).take(piece, known.starting + sum(cost[place] for place in piece))
     for place in sorted(others, key=lambda place: (-cost[place], _kind(executions[place]))):
@@ -92,18 +92,18 @@ class _Load:
         self.cost += cost
 
 
-def _pieces(places: Sequence[int], cost: Sequence[int], most: int) -> Iterator[list[int]]:
-    """Runs of places, each as long as it costs no more than ``most``."""
-    piece: list[int] = []
-    total = 0
+def _pieces(places: Sequence[int], cost: Sequence[int], share: int, least: int) -> Iterator[list[int]]:
+    """Runs of places that cost about the same: no more than ``share``, unless they would cost less than ``least``."""
+    total = sum(cost[place] for place in places)
+    number = -(-total // share)
+    if least:
+        number = min(number, max(1, total // least))
+    pieces: list[list[int]] = [[] for _ in range(number)]
+    before = 0
     for place in places:
-        if piece and total + cost[place] > most:
-            yield piece
-            piece, total = [], 0
-        piece.append(place)
-        total += cost[place]
-    if piece:
-        yield piece
+        pieces[(2 * before + cost[place]) * number // (2 * total)].append(place)  # where its middle lies
+        before += cost[place]
+    yield from filter(None, pieces)
 
 
 def _kind(one: Placed) -> tuple[str, str]:

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import IO, Final
 
 from fixturegen import leash
-from harness.limits import ClientLimits
+from harness.limits import ClientLimits, LimitRefused
 from harness.memory import Usage
 
 LINE_LIMIT: Final = 16 * 1024 * 1024
@@ -107,6 +107,9 @@ class SupervisedProcess:
     All reading and writing happens inside the calls below, in the thread of the caller. ``memory_limit`` is the most bytes that
     the command and its children may hold together; ``files`` answers how many of them are in files that count as well.
     ``limits`` are those that the kernel keeps.
+
+    Raises:
+        LimitRefused: it does not keep one of them; the process is ended.
     """
 
     def __init__(
@@ -126,7 +129,11 @@ class SupervisedProcess:
         )
         self._last_resort = weakref.finalize(self, _give_up, self._leash)
         if limits is not None:
-            limits.impose(self._popen.pid)
+            try:
+                limits.impose(self._popen.pid)
+            except LimitRefused:
+                self._last_resort()
+                raise
         self._memory_limit = memory_limit
         self._usage = Usage(self._popen.pid, self._leash.mark, files)
         self._tail = Tail() if stderr is None else stderr

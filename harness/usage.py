@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import secrets
 import tempfile
 from collections.abc import Sequence
@@ -12,9 +11,11 @@ from typing import Final
 from fixturegen.corpus import captured_releases
 from fixturegen.environment import RUNTIMES
 from harness.case import TARGETS, TargetName
-from harness.limits import ClientLimits, LimitsError, parse_client_limits
+from harness.clients.spec import takes_limits
+from harness.limits import CAN_LIMIT, ClientLimits, LimitsError, parse_client_limits
 from harness.memory import default_limit
 from harness.plugin import CLIENT_START, DEADLINE
+from harness.sizes import size_of
 from wire.errors import WireError
 from wire.numerals import LONGEST, NoNumber, read_integer, shown
 from wire.release import Release
@@ -25,7 +26,6 @@ LONGEST_WAIT: Final = 86400.0
 LEAST_MEMORY: Final = 64 << 20
 """Bytes: an interpreter that has imported a codec, and one large value."""
 MOST_MEMORY: Final = 1 << 50
-_SIZE: Final = re.compile(r"(?P<number>[0-9]+) ?(?:(?P<unit>[KMGT])i?B?|B)?", re.IGNORECASE | re.ASCII)
 _PORT: Final = range(1, 65536)
 
 
@@ -169,25 +169,30 @@ def parse_limits(start: float, memory: str | int | None, *, clients: int = 1) ->
     return start, size
 
 
-def read_client_limits(text: str | None) -> ClientLimits | None:
+def read_client_limits(text: str | None, client: str) -> ClientLimits | None:
     """What the kernel limits for a client that is a process; None: nothing.
 
     Raises:
-        UsageError: the text are no limits.
+        UsageError: the text are no limits, or nothing here could keep this client to them.
     """
     try:
-        return parse_client_limits(text)
+        limits = parse_client_limits(text)
     except LimitsError as error:
         raise UsageError(str(error)) from None
-
-
-def size_of(text: str) -> int | None:
-    """Bytes of ``4096`` or ``8MiB``; None for anything else."""
-    found = _SIZE.fullmatch(text.strip())
-    try:
-        return read_integer(found["number"]) << 10 * " KMGT".index((found["unit"] or " ").upper()) if found else None
-    except NoNumber:
+    if limits is None:
         return None
+    if not takes_limits(client):
+        raise UsageError(
+            "--client-limits holds for clients that are processes of this machine, stdio:, lmcache: and lmcache-mp:, and not for "
+            f"{client}: a Python class and what is built in run inside lmconform (stdio:COMMAND gives one a process), and a "
+            "container has limits of its own (--cpus in docker:, --client-memory)"
+        )
+    if not CAN_LIMIT:
+        raise UsageError(
+            "--client-limits needs a kernel that limits another process (prlimit, of Linux), and this one does not; leave it out "
+            "or set the limits in the command of the client, as stdio:'sh -c \"ulimit -t 60; exec ./adapter\"'"
+        )
+    return limits
 
 
 def _require_time(option: str, seconds: float, example: float) -> None:

@@ -11,8 +11,8 @@ from typing import Final
 
 from benchmarks.endurance.lm import LmPeer, PeerEndedError, request
 from benchmarks.endurance.part import Part, milliseconds
-from benchmarks.endurance.served import Served
 from benchmarks.endurance.values import LARGEST, digest, value
+from benchmarks.servers import StartedServer
 
 HELD_UP: Final = 1.0
 """Seconds beyond which a fast exchange counts as held up by slow peers."""
@@ -24,7 +24,7 @@ _ABSENT: Final = 1 << 40
 """A name that nobody stores anything under."""
 
 
-def crowd(server: Served, connections: int, rounds: int) -> Part:
+def crowd(server: StartedServer, connections: int, rounds: int) -> Part:
     """All connections at once: each has a PUT, a GET, an EXIST and an EXIST of nothing under way before any reply is read."""
     lost: list[str] = []
     began = time.monotonic()
@@ -111,7 +111,7 @@ _VISITS: Final[tuple[Callable[[LmPeer, int], None], ...]] = (_leave, _reset, _ha
 """What a connection that soon ends does: nothing, a reset, half a request, no reading, or one PUT with its GET."""
 
 
-def churn(server: Served, connections: int) -> Part:
+def churn(server: StartedServer, connections: int) -> Part:
     """Connections that end soon, most of them badly; a value that was stored before must be there afterwards."""
     lost: list[str] = []
     before, kept = server.figures(), value(_KEPT, 7, 300_000)
@@ -132,7 +132,7 @@ def churn(server: Served, connections: int) -> Part:
     return Part("churn", f"{connections} connections in {took:.1f} s; {before} before, {after} after", tuple(lost))
 
 
-def volume(server: Served, total: int, peers: int, size: int) -> Part:
+def volume(server: StartedServer, total: int, peers: int, size: int) -> Part:
     """So many bytes into the mock and out of it again, over several connections at once, every value checksummed."""
     share = max(1, total // size // peers)
     lost: list[str] = []
@@ -150,7 +150,7 @@ def volume(server: Served, total: int, peers: int, size: int) -> Part:
     )
 
 
-def _carry(server: Served, peer_number: int, count: int, size: int) -> list[str]:
+def _carry(server: StartedServer, peer_number: int, count: int, size: int) -> list[str]:
     lost = []
     names = max(1, _KEPT * (1 << 20) // size)
     try:
@@ -166,7 +166,7 @@ def _carry(server: Served, peer_number: int, count: int, size: int) -> list[str]
     return lost
 
 
-def slow(server: Served, peers: int, exchanges: int) -> Part:
+def slow(server: StartedServer, peers: int, exchanges: int) -> Part:
     """Slow readers and slow writers beside a fast peer, which must not be held up; the slow ones get their values as well."""
     lost: list[str] = []
     with LmPeer((server.host, server.port)) as fast:
@@ -206,7 +206,7 @@ def _exchanges(peer: LmPeer, count: int, lost: list[str]) -> list[float]:
     return took
 
 
-def _read_slowly(server: Served, over: threading.Event, large: bytes) -> str:
+def _read_slowly(server: StartedServer, over: threading.Event, large: bytes) -> str:
     """Read a large value in small pieces while the fast peer works, the rest at once; what was wrong."""
     try:
         with LmPeer((server.host, server.port), receive_buffer=_PIECE) as peer:
@@ -221,7 +221,7 @@ def _read_slowly(server: Served, over: threading.Event, large: bytes) -> str:
     return "" if digest(found) == digest(large) else "another value"
 
 
-def _write_slowly(server: Served, over: threading.Event, number: int) -> str:
+def _write_slowly(server: StartedServer, over: threading.Event, number: int) -> str:
     """Put a large value in small pieces, then get it back."""
     data = memoryview(value(number, 3, LARGEST))
     name = _ABSENT - 10 - number

@@ -12,8 +12,8 @@ from collections import Counter
 from typing import Final
 
 from benchmarks.endurance.lm import LmPeer, PeerEndedError, request
-from benchmarks.endurance.served import Served
 from benchmarks.endurance.values import Ledger, digest, value
+from benchmarks.servers import StartedServer
 from mockserver.journal import Journal
 
 FAULTS: Final = (
@@ -47,7 +47,7 @@ _VISITORS: Final = 100
 class LmTraffic:
     """Several connections, one operation after another, and readers that take a piece with each of them."""
 
-    def __init__(self, server: Served, seed: int) -> None:
+    def __init__(self, server: StartedServer, seed: int) -> None:
         self.lost: list[str] = []
         self.counts: Counter[str] = Counter()
         self._address = (server.host, server.port)

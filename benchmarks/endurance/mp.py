@@ -10,8 +10,8 @@ from typing import Final
 
 import zmq
 
-from benchmarks.endurance.served import Served
 from benchmarks.endurance.values import value
+from benchmarks.servers import StartedServer
 from harness.mp.peer import Engine, MpPeer, Prompt
 from wire.release import KNOWN_RELEASES, Release
 
@@ -35,7 +35,7 @@ def sockets() -> Iterator[zmq.Context[zmq.Socket[bytes]]]:
         context.destroy(linger=0)
 
 
-def peer(server: Served, context: zmq.Context[zmq.Socket[bytes]], *, patience: float = PATIENCE) -> MpPeer:
+def peer(server: StartedServer, context: zmq.Context[zmq.Socket[bytes]], *, patience: float = PATIENCE) -> MpPeer:
     """A connection that stands.
 
     Raises:

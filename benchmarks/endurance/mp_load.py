@@ -15,8 +15,8 @@ import zmq
 from benchmarks.endurance.lm_load import HELD_UP
 from benchmarks.endurance.mp import RELEASE, Text, load, peer, sockets, store
 from benchmarks.endurance.part import Part, milliseconds
-from benchmarks.endurance.served import Served
 from benchmarks.endurance.values import digest
+from benchmarks.servers import StartedServer
 from harness.mp.exchanges import MpPeerFailed
 from harness.mp.peer import Engine, MpPeer
 from harness.mp.vandals import greeting, message, ready
@@ -38,7 +38,7 @@ _NOOP: Final = pack(operation_table(RELEASE).named("NOOP").number)
 Context = zmq.Context[zmq.Socket[bytes]]
 
 
-def crowd(server: Served, connections: int, rounds: int) -> Part:
+def crowd(server: StartedServer, connections: int, rounds: int) -> Part:
     """All peers at once: each has NOOPs under way before any reply is read, and stores, finds and loads a text of its own."""
     lost: list[str] = []
     began = time.monotonic()
@@ -92,31 +92,31 @@ def _require(found: list[bytes] | None, text: Text, engine: Engine) -> None:
         raise MpPeerFailed("SRV-MP-014", "it is not there" if found is None else "other bytes came")
 
 
-def _leave(server: Served, context: Context) -> None:
+def _leave(server: StartedServer, context: Context) -> None:
     peer(server, context).close()
 
 
-def _deaf(server: Served, context: Context) -> None:
+def _deaf(server: StartedServer, context: Context) -> None:
     """Ask and leave without the reply."""
     with peer(server, context) as one:
         for _ in range(5):
             one.send("NOOP")
 
 
-def _whole(server: Served, context: Context) -> None:
+def _whole(server: StartedServer, context: Context) -> None:
     with peer(server, context) as one:
         one.noop()
 
 
-def _raw(data: bytes) -> Callable[[Served, Context], None]:
-    def visit(server: Served, _: Context) -> None:
+def _raw(data: bytes) -> Callable[[StartedServer, Context], None]:
+    def visit(server: StartedServer, _: Context) -> None:
         with socket.create_connection((server.host, server.port)) as one:
             one.sendall(data)
 
     return visit
 
 
-_VISITS: Final[dict[str, Callable[[Served, Context], None]]] = {
+_VISITS: Final[dict[str, Callable[[StartedServer, Context], None]]] = {
     "that leaves": _leave,
     "that does not wait": _deaf,
     "with half a greeting": _raw(greeting()[:30]),
@@ -125,7 +125,7 @@ _VISITS: Final[dict[str, Callable[[Served, Context], None]]] = {
 }
 
 
-def churn(server: Served, connections: int) -> Part:
+def churn(server: StartedServer, connections: int) -> Part:
     """Peers that leave soon, most of them badly; what was stored before must be there afterwards."""
     lost: list[str] = []
     kept = Text(1, 1000, 4)
@@ -147,7 +147,7 @@ def churn(server: Served, connections: int) -> Part:
     return Part("churn", f"{connections} peers in {took:.1f} s; {before} before, {after} after", tuple(lost))
 
 
-def volume(server: Served, total: int) -> Part:
+def volume(server: StartedServer, total: int) -> Part:
     """So many bytes into the pool and out of it again, every chunk checksummed, the cache cleared now and then."""
     lost: list[str] = []
     began = time.monotonic()
@@ -167,7 +167,7 @@ def volume(server: Served, total: int) -> Part:
     return Part("volume", f"{told}, checksums included", tuple(lost))
 
 
-def slow(server: Served, peers: int, exchanges: int) -> Part:
+def slow(server: StartedServer, peers: int, exchanges: int) -> Part:
     """Peers that do not read their replies, and peers that send a message byte by byte, beside a fast one."""
     lost: list[str] = []
     with sockets() as context, peer(server, context) as fast:
@@ -204,7 +204,7 @@ def _exchanges(by: MpPeer, count: int, lost: list[str]) -> list[float]:
     return took
 
 
-def _write_slowly(server: Served, over: threading.Event) -> str:
+def _write_slowly(server: StartedServer, over: threading.Event) -> str:
     """Send a NOOP byte by byte while the fast peer works, and wait for its reply; what was wrong."""
     try:
         with socket.create_connection((server.host, server.port), timeout=30) as one:

@@ -13,8 +13,8 @@ from contextlib import ExitStack
 from typing import Final
 
 from benchmarks.endurance.mp import Text, load, peer, sockets, store
-from benchmarks.endurance.served import Served
 from benchmarks.endurance.values import digest
+from benchmarks.servers import StartedServer
 from harness.mp.exchanges import MpPeerFailed
 from harness.mp.peer import Engine, MpPeer
 from mockserver.mp.journal import MpJournal
@@ -46,7 +46,7 @@ _MESSAGES: Final = {"store": 3, "load": 6, "NOOP": 1}
 class MpTraffic:
     """Several engines, one operation after another, and peers that leave their replies unread for a while."""
 
-    def __init__(self, server: Served, seed: int) -> None:
+    def __init__(self, server: StartedServer, seed: int) -> None:
         self.lost: list[str] = []
         self.counts: Counter[str] = Counter()
         self._server = server

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import Protocol
 
-from benchmarks.endurance.served import Served
+from benchmarks.servers import StartedServer
 
 
 class Traffic(Protocol):
@@ -32,5 +32,5 @@ class Traffic(Protocol):
 class Opened(Protocol):
     """Begins traffic on a server."""
 
-    def __call__(self, server: Served, seed: int) -> Traffic:
+    def __call__(self, server: StartedServer, seed: int) -> Traffic:
         """The traffic; the same seed does the same operations."""

@@ -11,7 +11,7 @@ from typing import Final
 from harness.case import case
 from harness.client import ClientHang
 from harness.judge import Judge
-from harness.l2.answers import Completion, Submitted
+from harness.l2.answers import Completion, Loaded, Stored, Submitted
 from harness.l2.host_process import PluginRaised
 from harness.l2.plugin_process import Plugin
 
@@ -34,10 +34,15 @@ def objects(keys: Sequence[str], size: int) -> list[tuple[str, bytes]]:
     return [(key, secrets.token_bytes(size)) for key in keys]
 
 
+def reason(outcome: Stored | Loaded | Completion) -> str:
+    """Why something did not succeed, as the plugin says it."""
+    return outcome.error or "no reason given"
+
+
 def stored(judge: Judge, plugin: Plugin, batch: Sequence[tuple[str, bytes]], **more: str) -> None:
     """Store a batch, which must succeed."""
     verdict = plugin.store(batch, timeout=LONG)
-    judge.holds(verdict.ok, f"a store of {len(batch)} objects was refused: {verdict.error or 'no reason given'}", **more)
+    judge.holds(verdict.ok, f"a store of {len(batch)} objects was refused: {reason(verdict)}", **more)
 
 
 def completed(judge: Judge, plugin: Plugin, submitted: Submitted, what: str, *, limit: float = LONG) -> Completion:

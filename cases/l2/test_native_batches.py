@@ -3,7 +3,7 @@
 import secrets
 from typing import Final
 
-from cases.l2.native import LONG, SOON, completed, contract, native, objects, stored
+from cases.l2.native import LONG, SOON, completed, contract, native, objects, reason, stored
 from harness.case import parameters
 from harness.judge import Judge
 from harness.l2.keys import SALT_LIMIT, L2Key, L2Keys
@@ -168,8 +168,7 @@ def _roundtrip(judge: Judge, plugin: Plugin, key: str, what: str) -> None:
     found = plugin.lookup([key]) == [True]
     judge.holds(found, f"{what} was stored, and a lookup does not find it", cite="PLUG-SEM-002")
     loaded = plugin.load([key], SIZE)
-    why = loaded.error or "no reason given"
-    judge.holds(loaded.found[0], f"{what} was stored, and a load does not find it: {why}", cite="PLUG-SEM-002")
+    judge.holds(loaded.found[0], f"{what} was stored, and a load does not find it: {reason(loaded)}", cite="PLUG-SEM-002")
     judge.same_bytes(data, loaded.data[0] or b"", what=what, cite="PLUG-SEM-001")
 
 

@@ -1,6 +1,6 @@
 """The memory that the server gives: what is read from it, what is written to it, and until when."""
 
-from cases.l2.native import SOON, completed, native, objects, stored
+from cases.l2.native import SOON, completed, native, objects, reason, stored
 from harness.case import parameters
 from harness.judge import Judge
 from harness.l2.keys import L2Keys
@@ -17,9 +17,7 @@ def test_memory_of_the_server(judge: Judge, plugin: Plugin, l2_keys: L2Keys, vec
     ((key, data),) = objects([l2_keys.one()], vector)
     stored(judge, plugin, [(key, data)])
     loaded = plugin.load([key], vector)
-    judge.holds(
-        loaded.found[0], f"an object of {vector} bytes was stored and cannot be loaded: {loaded.error or 'no reason given'}"
-    )
+    judge.holds(loaded.found[0], f"an object of {vector} bytes was stored and cannot be loaded: {reason(loaded)}")
     judge.same_bytes(data, loaded.data[0] or b"", what="the object")
 
 
@@ -32,7 +30,7 @@ def test_source_of_a_store_afterwards(judge: Judge, plugin: Plugin, l2_keys: L2K
         sources = plugin.buffers([data for _, data in batch])
         completion = completed(judge, plugin, plugin.submit_store(keys, sources), "a store")
         plugin.spend(sources)
-        judge.holds(completion.ok, f"a store was refused: {completion.error or 'no reason given'}")
+        judge.holds(completion.ok, f"a store was refused: {reason(completion)}")
         loaded = plugin.load(keys, SIZE)
         for place, ((_, data), found) in enumerate(zip(batch, loaded.data, strict=True)):
             judge.holds(
@@ -42,7 +40,7 @@ def test_source_of_a_store_afterwards(judge: Judge, plugin: Plugin, l2_keys: L2K
             )
         judge.holds(
             all(loaded.found),
-            f"round {number}: objects were stored, and a load does not find them: {loaded.error or 'no reason given'}",
+            f"round {number}: objects were stored, and a load does not find them: {reason(loaded)}",
         )
 
 
@@ -64,10 +62,10 @@ def test_target_of_a_load_afterwards(judge: Judge, plugin: Plugin, l2_keys: L2Ke
     for number in range(1, ROUNDS + 1):
         targets = plugin.blank([SIZE] * len(keys))
         completion = completed(judge, plugin, plugin.submit_load(keys, targets), "a load")
-        reason = "" if completion.ok else f": {completion.error or 'no reason given'}"
+        why = "" if completion.ok else f": {reason(completion)}"
         judge.holds(
             plugin.read(targets) == [data for _, data in batch],
-            f"round {number}: a load completed, and its memory does not hold the objects{reason}",
+            f"round {number}: a load completed, and its memory does not hold the objects{why}",
             cite="PLUG-NAT-021",
         )
         judge.holds(plugin.fenced(targets), f"round {number}: a load wrote beside its memory", cite="PLUG-NAT-022")
@@ -89,10 +87,10 @@ def test_memory_of_another_size(judge: Judge, plugin: Plugin, l2_keys: L2Keys) -
             not loaded.found[0], f"an object of {SIZE} bytes counts as loaded into {size} bytes of memory", cite="PLUG-NAT-023"
         )
     loaded = plugin.load([key], SIZE)
-    reason = "" if loaded.found[0] else f": {loaded.error or 'no reason given'}"
+    why = "" if loaded.found[0] else f": {reason(loaded)}"
     judge.holds(
         loaded.data[0] == data,
-        f"after loads of other sizes the object itself is not loaded any more{reason}",
+        f"after loads of other sizes the object itself is not loaded any more{why}",
         cite="PLUG-NAT-023",
     )
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 import struct
+from collections.abc import Callable
 from dataclasses import replace
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 import numpy as np
 
@@ -30,9 +31,11 @@ from wire.lm.frames import (
     replace_field,
 )
 from wire.lm.metadata import decode_metadata, encode_metadata
-from wire.lm.profile import lm_profile
+from wire.lm.profile import LmProfile, lm_profile
 from wire.lm.shapes import pad_shape, payload_size, strip_shape
 from wire.release import Release
+
+T = TypeVar("T")
 
 PROFILES: Final = tuple(lm_profile(release) for release in RELEASES)
 _LONG: Final = 14_000
@@ -43,19 +46,19 @@ _FORMATS: Final = ("KV_2LTD", "KV_T2D", "KV_2TD", "BINARY", "KV_MLA_FMT", "BINAR
 
 def request(data: bytes) -> None:
     """A request header; what is read can be written, and reads the same."""
-    given = Bytes(data)
-    profile = given.choice(PROFILES)
-    found = decode_request(profile, given.rest())
-    again = decode_request(profile, encode_request(profile, found))
-    require(holds=again == found, what=f"{found} is read as {again} once it was written")
+    _written_and_read(data, decode_request, encode_request)
 
 
 def reply(data: bytes) -> None:
     """A reply header, likewise."""
+    _written_and_read(data, decode_reply, encode_reply)
+
+
+def _written_and_read(data: bytes, decode: Callable[[LmProfile, bytes], T], encode: Callable[[LmProfile, T], bytes]) -> None:
     given = Bytes(data)
     profile = given.choice(PROFILES)
-    found = decode_reply(profile, given.rest())
-    again = decode_reply(profile, encode_reply(profile, found))
+    found = decode(profile, given.rest())
+    again = decode(profile, encode(profile, found))
     require(holds=again == found, what=f"{found} is read as {again} once it was written")
 
 

@@ -7,7 +7,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from harness.usage import LONGEST_WAIT, UsageError, size_of
+from harness.sizes import size_of
+from harness.usage import LONGEST_WAIT, UsageError
 from reports.bench.model import Operation, Unit
 from wire.chunks import TEXT_ALGORITHM
 from wire.numerals import shown

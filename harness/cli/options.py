@@ -37,7 +37,6 @@ Protocol = Annotated[
         autocompletion=completion.protocols,
     ),
 ]
-Targets = Annotated[str, typer.Option("--target", help="Any of fixtures,mock,live.")]
 Only = Annotated[
     list[str] | None,
     typer.Option(

@@ -69,7 +69,8 @@ def command(
         typer.Option(
             "--client-limits",
             metavar="cpu=SECONDS,files=NUMBER,file-size=BYTES",
-            help="What else a client that is a process may use, some of it or all (default: as much as it likes).",
+            help="What else a client may use, some of it or all, such as cpu=60,file-size=8MiB (default: as much as it likes). "
+            "For clients that are processes: stdio:, lmcache:, lmcache-mp:.",
         ),
     ] = None,
     failures: options.Failures = 10,

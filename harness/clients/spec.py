@@ -18,7 +18,7 @@ from harness.clients.real import real_client, real_mp_client
 from harness.clients.session import ClientSession
 from harness.clients.stdio import Listener, StdioSession
 from harness.interpreter import program
-from harness.paths import exists, is_file
+from harness.presence import exists, is_file
 from harness.supervise import exit_text
 
 _FORMS: Final = (
@@ -84,6 +84,12 @@ def runs_inside(spec: str) -> bool:
     """Whether a client runs inside the process that opens it, so that what kills the one kills the other."""
     kind, _, rest = spec.strip().partition(":")
     return kind in {"python", "mutant"} or (kind in BUILT_IN and not rest)
+
+
+def takes_limits(spec: str) -> bool:
+    """Whether a client is a process of this machine, which the kernel can keep to limits (``--client-limits``)."""
+    kind, _, _ = spec.strip().partition(":")
+    return kind == "stdio" or kind in _REAL
 
 
 def may_kill(spec: str) -> bool:

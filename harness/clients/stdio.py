@@ -27,6 +27,7 @@ from harness.clients.flight import Flight, fly
 from harness.clients.payloads import ENCODER, members_text
 from harness.clients.scratch import Scratch, ScratchLost
 from harness.clients.session import ClientSession
+from harness.limits import LimitRefused
 from harness.supervise import LineTooLong, PipeClosed, ProcessEnded, SupervisedProcess, Tail, TooMuchMemory
 
 Listener = Callable[[Literal["->", "<-"], bytes], None]
@@ -119,6 +120,8 @@ class StdioSession(ClientSession):
             )
         except OSError as error:
             raise ClientUnavailable(f"cannot start {self._command[0]}: {error.strerror}") from error
+        except LimitRefused as refused:
+            raise ClientUnavailable(f"cannot start {self._command[0]} with these limits: {refused}") from None
 
     def _start(self) -> None:
         self._process = self._launch()

@@ -18,7 +18,6 @@ from wire.errors import DecodeError
 from wire.lm.frames import Description, Reply
 
 Speaker = Literal["client", "engine"]
-Takes = Literal["nothing", "a header", "a value"]
 
 _AGAIN: Final = 0.5
 """Share of the patience that a silent server gets once more, after it has shown that it is awake."""

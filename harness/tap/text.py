@@ -7,6 +7,7 @@ from typing import Final
 
 from rich.text import Text
 
+from harness.tap.alike import grouped, joined
 from harness.tap.finding import LEVELS, Finding
 from harness.tap.guess import Guess, ranges
 from harness.tap.story import Conversation, Row, Story
@@ -38,7 +39,7 @@ def story_lines(story: Story, width: int) -> Iterator[Text]:
 def guess_lines(guess: Guess, width: int) -> list[Text]:
     """What a side seems to be, and what excluded the other releases."""
     lines = labelled(str(guess.who), Text(guess_words(guess), style="bold"), width, by=0, column=_COLUMN)
-    for one in guess.evidence:
+    for one in joined(guess.evidence):
         where = f"connection {one.connection}" + (f", byte {one.offset}" if one.offset is not None else "")
         weak = "; others than lmcache may do so too" if one.weak else ""
         words = Text.assemble(f"not {ranges(one.excludes)}: {escape(one.what)} ", (f"({where}{weak})", "dim"))
@@ -126,10 +127,12 @@ def _findings(story: Story, width: int) -> Iterator[Text]:
     totals = [count(story.levels[level], level) for level in LEVELS if story.levels.get(level)]
     yield from labelled("found", listing(totals), width, by=0, column=_COLUMN, style="")
     shown = 0
-    for finding in story.findings:
+    for alike in grouped(story.findings):
         yield Text()
-        yield from finding_lines(finding, width)
-        shown += 1
+        yield from finding_lines(alike.first, width)
+        if alike.others:
+            yield from paragraph(alike.words, width, 8)
+        shown += 1 + len(alike.others)
     more = sum(story.counted.values()) - shown
     if more > 0:
         yield Text()

@@ -14,9 +14,10 @@ from benchmarks.endurance.lm_traffic import LmTraffic
 from benchmarks.endurance.mp import Text, peer, sockets
 from benchmarks.endurance.mp import load as load_text
 from benchmarks.endurance.mp import store as store_text
-from benchmarks.endurance.served import Figures, served
+from benchmarks.endurance.program import conclude
 from benchmarks.endurance.trend import FEWEST, trend
 from benchmarks.endurance.values import Ledger, value
+from benchmarks.servers import Figures, served
 
 SMALL = load.Size(connections=50, rounds=1, churn=60, bytes=20_000_000, value=200_000, slow=2, exchanges=10)
 BRIEF = soak.Plan(minutes=0.02, rate=200, every=0.1, warm_up=0.005)
@@ -111,6 +112,23 @@ def test_a_soak_that_cannot_be_is_told_and_ends_with_2(wrong, said, capsys):
         soak.main(wrong)
     assert ended.value.code == 2
     assert said in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("wrong", "last", "code"), [([], "passed: all is well", 0), (["a", "b"], "FAILED: 2 wrong, as told above", 1)]
+)
+def test_the_last_line_says_whether_all_passed_and_so_does_the_exit_code(wrong, last, code, capsys):
+    assert conclude(wrong, "all is well") == code
+    *before, found = capsys.readouterr().out.splitlines()
+    assert (before, found) == ([f"wrong: {line}" for line in wrong], last)
+
+
+@pytest.mark.parametrize("program", [load, soak])
+def test_a_program_says_what_its_options_mean(program, capsys):
+    with pytest.raises(SystemExit) as ended:
+        program.main(["--help"])
+    assert ended.value.code == 0
+    assert "(default: 1000)" in capsys.readouterr().out or program is soak
 
 
 def test_the_adapter_of_a_run_that_is_stopped_answers():

@@ -31,6 +31,7 @@ class Router:
     def __init__(self, *answers):
         self.received = []
         self._answers = list(answers)
+        self._over = threading.Event()
         self._context = zmq.Context()
         self._socket = self._context.socket(zmq.ROUTER)
         self._socket.linger = 0
@@ -42,13 +43,13 @@ class Router:
         return self
 
     def __exit__(self, *_):
-        self._answers = None
+        self._over.set()
         self._thread.join()
         self._socket.close()
         self._context.term()
 
     def _serve(self):
-        while self._answers is not None:
+        while not self._over.is_set():
             if not self._socket.poll(20):
                 continue
             identity, *frames = self._socket.recv_multipart()

@@ -78,8 +78,16 @@ def test_live_cases_are_cut_where_they_alone_are_more_than_a_fair_share():
     assert Counter(map(len, partition(executions("a", 40, "live"), 4, ALIKE))) == {10: 4}
 
 
+def test_the_pieces_of_a_release_are_about_equal():
+    """Eleven of 0.5 s on shards of 2.5 s: three pieces, of which none is a rest that pays for a server of its own."""
+    cases = [*executions("served", 11, "live"), *executions("cheap", 200)]
+    costs = Costs(SOME.seconds, live_start=1.0)
+    sizes = [sum(cases[place].cell.target == "live" for place in places) for places in partition(cases, 3, costs)]
+    assert sorted(sizes) == [3, 4, 4]
+
+
 def test_no_server_is_started_for_less_work_than_its_start():
-    assert Counter(map(len, partition(executions("served", 40, "live"), 8, SOME))) == {16: 2, 8: 1, 0: 5}
+    assert Counter(map(len, partition(executions("served", 40, "live"), 8, SOME))) == {20: 2, 0: 6}
 
 
 def test_the_partition_is_that_of_yesterday():

@@ -106,7 +106,7 @@ def test_the_first_use_sets_it_up(fresh):
     assert ended.returncode == 0
     assert ended.stderr == f"lmconform: setting up {fresh.tree}/.venv (once)\n"
     assert fresh.noted("-m venv") == [f"-m venv --clear {fresh.tree}/.venv"]
-    assert fresh.noted("-m pip")[0].endswith(f"--editable {fresh.tree}[dev,mp]")
+    assert fresh.noted("-m pip")[0].endswith(f"--editable {fresh.tree}[dev]")
     assert fresh.noted("-m harness.cli.main") == ["-m harness.cli.main smoke --client stdio:./a b"]
 
 

@@ -44,7 +44,6 @@ class _Conversation:
     waiting: deque[Exchange]
     lists: deque[Exchange] = field(default_factory=deque)
     answered: int = 0
-    client_ended: float | None = None
     over: bool = False
     judged: bool = True
     """False once bytes are missing."""
@@ -279,7 +278,6 @@ class LmListener:
         if event.do == "error":
             yield from self._error(conversation, event)
         if event.do == "half-close" and event.side == "client":
-            conversation.client_ended = at
             yield from self._unfinished(conversation, at, "ends with the connection")
         elif event.do == "half-close" and conversation.judged:
             yield from self._ended_by_server(conversation, at)

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Final, Literal
 
-from harness.tap.mp.candidates import Wrong, operation_in, wrong_request
+from harness.tap.mp.candidates import Wrong, operation_in
 from harness.tap.mp.parts import Parts
 from reports.collisions.effects import EFFECTS, READERS_WANTED, READERS_WANTED_BY, UNASKED, UNKNOWN, UNKNOWN_KILLS
 from reports.collisions.harm import Harm
@@ -42,11 +42,6 @@ def dealt(release: Release, parts: Parts, wrong: Wrong | None) -> Dealt:
     if met is None:
         return Dealt("killed" if UNKNOWN_KILLS[release] else "dropped", None, wrong)
     return Dealt("dropped" if wrong is not None else "executed", met, wrong)
-
-
-def deal(release: Release, parts: Parts) -> Dealt:
-    """What becomes of a request at a server of a release."""
-    return dealt(release, parts, wrong_request(release, parts, "loose"))
 
 
 @dataclass(frozen=True)

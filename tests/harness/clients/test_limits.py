@@ -5,9 +5,11 @@ import sys
 
 import pytest
 
-from harness.client import Budget, ClientCrash
+from harness.cli.main import main
+from harness.client import Budget, ClientCrash, ClientUnavailable
 from harness.clients.stdio import StdioSession
-from harness.limits import ClientLimits, LimitsError, parse_client_limits
+from harness.limits import ClientLimits, LimitRefused, LimitsError, parse_client_limits
+from harness.usage import UsageError, read_client_limits
 
 ADAPTER = """
 import json, sys
@@ -84,7 +86,21 @@ def test_limits_read_as_they_are_written(text):
 
 
 @pytest.mark.parametrize(
-    "text", ["", "cpu", "cpu=", "cpu=x", "cpu=0", "files=3", "cpu=1,cpu=2", "memory=5", "cpu=" + "9" * 5000, "cpu=-1"]
+    "text",
+    [
+        "",
+        "cpu",
+        "cpu=",
+        "cpu=x",
+        "cpu=0",
+        "files=3",
+        "cpu=1,cpu=2",
+        "memory=5",
+        "cpu=" + "9" * 5000,
+        "cpu=-1",
+        "file-size=8XB",
+        "cpu=1k",
+    ],
 )
 def test_what_are_no_limits_is_refused_in_words(text):
     with pytest.raises(LimitsError, match="--client-limits"):
@@ -95,3 +111,65 @@ def test_limits_of_a_process_that_is_gone_are_no_error():
     with subprocess.Popen([sys.executable, "-c", ""]) as process:
         process.wait()
     ClientLimits(cpu=5).impose(process.pid)
+
+
+class Kernel:
+    """Stands in for the module of limits: refuses one kind of them."""
+
+    RLIMIT_CPU, RLIMIT_NOFILE, RLIMIT_FSIZE, RLIM_INFINITY = 0, 1, 2, -1
+
+    def __init__(self, refused):
+        self.refused = refused
+        self.set = {}
+
+    def prlimit(self, _pid, kind, pair=None):
+        if pair is None:
+            return -1, -1
+        if kind in self.refused:
+            raise PermissionError(1, "Operation not permitted")
+        self.set[kind] = pair
+        return None
+
+
+def test_a_limit_that_the_kernel_refuses_is_told_and_the_others_are_set(monkeypatch):
+    kernel = Kernel({Kernel.RLIMIT_CPU})
+    monkeypatch.setattr("harness.limits.resource", kernel)
+    with pytest.raises(LimitRefused, match=r"cpu=5: Operation not permitted"):
+        ClientLimits(cpu=5, files=64, file_size=100).impose(1)
+    assert kernel.set == {Kernel.RLIMIT_NOFILE: (64, 65), Kernel.RLIMIT_FSIZE: (100, 101)}
+
+
+def test_a_client_whose_limit_is_refused_is_not_started(session, monkeypatch):
+    kernel = Kernel({Kernel.RLIMIT_FSIZE})
+    monkeypatch.setattr("harness.limits.resource", kernel)
+    with pytest.raises(ClientUnavailable, match="file-size=100: Operation not permitted"):
+        session("\n    pass\n", "file-size=100")
+
+
+@pytest.mark.parametrize("client", ["stdio:./adapter", "stdio:python3 x.py", "lmcache:0.5.6", "lmcache-mp:0.5.6"])
+def test_clients_that_are_processes_take_limits(client):
+    assert read_client_limits("cpu=5", client) == ClientLimits(cpu=5)
+
+
+@pytest.mark.parametrize("client", ["reference", "reference-mp", "python:a.b:C", "mutant:x", "docker:image", "nonsense"])
+def test_limits_that_nothing_would_keep_are_a_usage_error(client):
+    with pytest.raises(UsageError, match=r"stdio:, lmcache: and lmcache-mp:, and not for "):
+        read_client_limits("cpu=5", client)
+    assert read_client_limits(None, client) is None
+
+
+def test_a_run_says_which_clients_take_limits(tmp_path, capsys):
+    words = ["run", "--client", "reference", "--lmcache", "0.5.6", "--client-limits", "cpu=5", "--out", str(tmp_path)]
+    assert main(words) == 2
+    assert "--client-limits holds for clients that are processes" in " ".join(capsys.readouterr().err.split())
+
+
+def test_where_the_kernel_limits_no_other_process_it_is_said_in_words(monkeypatch):
+    monkeypatch.setattr("harness.usage.CAN_LIMIT", False)
+    with pytest.raises(UsageError, match="needs a kernel that limits another process"):
+        read_client_limits("cpu=5", "stdio:./adapter")
+
+
+@pytest.mark.parametrize(("text", "size"), [("file-size=4096", 4096), ("file-size=8MiB", 8 << 20), ("file-size=1k", 1024)])
+def test_the_size_of_a_file_may_have_a_unit(text, size):
+    assert parse_client_limits(text) == ClientLimits(file_size=size)

@@ -62,6 +62,25 @@ BAD = talk(
 )
 
 
+def test_a_reason_is_told_once_with_how_often_and_where(write, run):
+    again = [step for _ in range(5) for step in (("client", request(2)), ("server", hit(b"w" * 64)))]
+    code, out, _ = run("explain", write(talk(("client", put(VALUE)), *again, ("client", "half-close"), ("server", "close"))))
+    assert code == 1
+    assert out.count("brought other bytes than its PUT") == 1
+    assert "the same 4 times more: requests 3 to 6 of connection 1, the last at 1.110 s" in " ".join(out.split())
+    assert "5 errors" in out
+    assert " ".join(out.split()).count("invalid literal for int") == 2, (
+        "one for the key with zero bytes in front, one for that without"
+    )
+
+
+def test_findings_of_another_kind_are_not_counted_together(write, run):
+    other = [step for text in (b"w", b"x") for step in (("client", request(2)), ("server", hit(text * 64)))]
+    _, out, _ = run("explain", write(talk(("client", put(VALUE)), *other, ("client", "half-close"), ("server", "close"))))
+    assert out.count("brought other bytes than its PUT") == 2
+    assert "the same" not in out
+
+
 class Tap:
     """A tap as a process of its own."""
 

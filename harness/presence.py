@@ -14,8 +14,3 @@ def exists(path: Path | str) -> bool:
 def is_file(path: Path | str) -> bool:
     """Whether there is a file of that name."""
     return os.path.isfile(path)  # noqa: PTH113  # likewise
-
-
-def is_folder(path: Path | str) -> bool:
-    """Whether there is a folder of that name."""
-    return os.path.isdir(path)  # noqa: PTH112  # likewise
