@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import functools
 import platform
 import sys
@@ -122,6 +123,7 @@ class Matrix:
     _left_out: set[Protocol] = field(default_factory=set)
     _writer: ResultsWriter | None = None
     _matched: set[str] = field(default_factory=set)
+    _names: set[str] = field(default_factory=set)
     _seen: tuple[str, Seen | None] = ("", None)
     """What was on the tapes when the case of a node id failed."""
     _by_release: dict[Release, dict[str, Requirement]] = field(default_factory=dict)
@@ -241,6 +243,8 @@ class Matrix:
         identity = case_id(item, cell)
         matching = [pattern for pattern in self.only if matches(pattern, identity)]
         self._matched.update(matching)
+        if self.only:
+            self._names.add(identity.partition("[")[0])
         return bool(matching) or not self.only
 
     def examples_of(self, function: str, cell: Cell) -> Examples:
@@ -252,6 +256,16 @@ class Matrix:
     def unmatched(self) -> list[str]:
         """The patterns of ``--only`` that no item matched so far."""
         return [pattern for pattern in self.only if pattern not in self._matched]
+
+    def told_unmatched(self) -> str:
+        """:attr:`unmatched` in words, with a guess at what was meant for the case that is misspelt."""
+        return ", ".join(f"{pattern!r}{self._meant(pattern)}" for pattern in self.unmatched)
+
+    def _meant(self, pattern: str) -> str:
+        name = pattern.partition("[")[0]
+        candidates = {f"{case.rpartition('.')[0]}.*" for case in self._names} if name.endswith("*") else self._names
+        close = difflib.get_close_matches(name, sorted(candidates - {name}), n=1, cutoff=0.8)
+        return f" (did you mean {close[0]}?)" if close else ""
 
     def faults_of_the_list(self, collected: Sequence[pytest.Item], selected: Sequence[pytest.Item], *, whole: bool) -> list[str]:
         """What is wrong with the list of known failures for the items that were selected.

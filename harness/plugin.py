@@ -259,9 +259,9 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     if matrix.unmatched and not hasattr(config, "workerinput"):
         from harness.sides import where_listed
 
-        patterns = ", ".join(repr(pattern) for pattern in matrix.unmatched)
         raise pytest.UsageError(
-            f"--only {patterns} matches no case of this selection; {where_listed(matrix.side)}{matrix.left_out_note}"
+            f"--only {matrix.told_unmatched()} matches no case of this selection; "
+            f"{where_listed(matrix.side)}{matrix.left_out_note}"
         )
     if not hasattr(config, "workerinput"):
         faults = matrix.faults_of_the_list(cases, kept, whole=_whole(config, cases))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import secrets
 import tempfile
 from collections.abc import Sequence
@@ -44,7 +45,8 @@ def require_writable(folder: Path, what: str) -> None:
         with tempfile.TemporaryFile(dir=folder):
             pass
     except OSError as error:
-        raise UsageError(f"cannot write {what} to {folder}: {error.strerror}; name another folder with --out") from None
+        problem = "it is a file and no folder" if folder.is_file() else error.strerror
+        raise UsageError(f"cannot write {what} to {folder}: {problem}; name another folder with --out") from None
 
 
 def parse_releases(text: str) -> list[Release]:
@@ -66,12 +68,24 @@ def parse_releases(text: str) -> list[Release]:
             raise UsageError(str(error)) from None
         if release not in captured:
             known = ", ".join(str(known) for known in captured)
-            raise UsageError(f"lmcache {release} is not in the corpus (captured: {known}); run 'lmconform capture {release}'")
-        if release not in found:
-            found.append(release)
+            raise UsageError(
+                f"lmcache {release} is not in the corpus{_meant(word, captured)} (captured: {known}); "
+                f"run 'lmconform capture {release}'"
+            )
+        named = captured[captured.index(release)]  # 0.5 is 0.5.0, as for pip, and its captures are under the longer name
+        if named not in found:
+            found.append(named)
     if not found:
         raise UsageError("no release was named; write --lmcache 0.5.6, or --lmcache all")
     return found
+
+
+def _meant(word: str, captured: Sequence[Release]) -> str:
+    """A guess at a name that was cut short or misspelt; a release that is new looks like neither."""
+    names = [str(release) for release in captured]
+    of_the_series = [name for name in names if name.startswith(f"{word}.")]
+    close = of_the_series[-1:] or difflib.get_close_matches(word, names, n=1, cutoff=0.85)
+    return f", did you mean {close[0]}?" if close else ""
 
 
 def parse_targets(text: str) -> list[TargetName]:

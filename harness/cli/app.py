@@ -85,6 +85,10 @@ _BAD_INPUT: Final[_Classes] = (
     ("harness.requirements", "RequirementError"),
     ("harness.client", "ClientFailure"),
 )
+_FAILED_AT_START: Final[_Classes] = (("harness.client", "ClientFailure"),)
+_NOT_STARTED: Final[_Classes] = (("harness.client", "ClientUnavailable"),)
+_OF_CLIENTS: Final = (["run"], ["bench"])
+_SMOKE: Final = "\n  what to do: 'lmconform smoke' with the same --client shows the lines, and what each should have been"
 _BAD_ENVIRONMENT: Final[_Classes] = (
     ("harness.failure", "TargetUnavailable"),
     ("fixturegen.errors", "EnvironmentUnavailable"),
@@ -107,17 +111,18 @@ def run_app(words: Sequence[str]) -> int:
     except _InterruptedError:
         return _explain("interrupted", ExitCode.UNDECIDED)
     except Exception as error:
-        code = _foreseen(error)
+        code = _foreseen(error, words)
         if code is None:
             raise
         return code
     return ExitCode.CONFORMANT
 
 
-def _foreseen(error: Exception) -> int | None:
+def _foreseen(error: Exception, words: Sequence[str]) -> int | None:
     """Tell an error in one paragraph; None for one that nobody has foreseen."""
     if _is_one_of(error, _BAD_INPUT):
-        return _explain(str(error), ExitCode.USAGE)
+        started = _is_one_of(error, _FAILED_AT_START) and not _is_one_of(error, _NOT_STARTED)
+        return _explain(f"{error}{_SMOKE if started and list(words[:1]) in _OF_CLIENTS else ''}", ExitCode.USAGE)
     if _is_one_of(error, _BAD_ENVIRONMENT):
         return _explain(str(error), ExitCode.UNDECIDED)
     if isinstance(error, _NobodyReadsError | BrokenPipeError):

@@ -41,6 +41,8 @@ LATER_PROTOCOL: Final = PROTOCOL_VERSION + 1
 LATER_MEMBER: Final[Mapping[str, Any]] = {"lmconform_later": {"of": ["version", 1, None]}}
 """What a harness of the future may add to the arguments of an operation."""
 
+_OF_EVERYBODY: Final = ("hello", "state", "bye")
+"""Operations that nobody need declare, and anybody may."""
 _PURE: Final = (*PURE, *MP_PURE)
 _STATES: Final = 4
 """Requests that are sent beside the pure operations, so that there are several whatever is declared."""
@@ -163,7 +165,7 @@ class _Smoke:
                     "name releases of lmcache as the package index does",
                 )
             )
-        unknown = [op for op in about.operations if op not in OPERATIONS]
+        unknown = [op for op in about.operations if op not in OPERATIONS and op not in _OF_EVERYBODY]
         remarks = [f"the contract has no operation {op!r}{_meant(op)}" for op in unknown]
         if not set(about.operations) & set(OPERATIONS):
             remarks.append("no operation of the contract is declared, so that every case will be unsupported")

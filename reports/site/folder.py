@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final
@@ -18,10 +19,10 @@ class FolderError(Exception):
 
 
 def check_folder(folder: Path) -> None:
-    """Look at a folder before any work is done.
+    """Look at a folder before any work is done; it is made, so that what cannot be written to is told at once.
 
     Raises:
-        FolderError: it is no folder, or holds something that is no site of ours.
+        FolderError: it is no folder, holds something that is no site of ours, or cannot be written to.
     """
     try:
         if folder.exists() and not folder.is_dir():
@@ -32,6 +33,12 @@ def check_folder(folder: Path) -> None:
             )
     except OSError as error:
         raise FolderError(f"{folder}: cannot be read: {error.strerror}") from None
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=folder):
+            pass
+    except OSError as error:
+        raise FolderError(f"{folder}: cannot be written: {error.strerror}; name another folder") from None
 
 
 def write_site(folder: Path, files: Mapping[str, bytes]) -> None:
@@ -45,7 +52,6 @@ def write_site(folder: Path, files: Mapping[str, bytes]) -> None:
     check_folder(folder)
     old = _ours(folder) or []
     try:
-        folder.mkdir(parents=True, exist_ok=True)
         _mark(folder, sorted({*old, *files}), complete=False)
         (folder / FIRST_PAGE).unlink(missing_ok=True)
         for name in sorted(set(old) - set(files)):

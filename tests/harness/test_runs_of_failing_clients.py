@@ -202,7 +202,10 @@ def test_a_python_client_that_grows_runs_out_of_memory_alone(program):
 def test_a_python_client_that_dies_while_it_is_made_is_told_and_ends_nothing(program):
     ended = program("run", "--client", "python:failing_clients:LeavesBehind", "--lmcache", "0.5.6", GONE="/")
     assert ended.code == 2
-    assert ended.err == "lmconform: hello: the process ended with exit status 9\n"
+    assert ended.err == (
+        "lmconform: hello: the process ended with exit status 9\n"
+        "  what to do: 'lmconform smoke' with the same --client shows the lines, and what each should have been\n"
+    )
 
 
 def test_a_python_client_that_cannot_be_imported_is_told_by_its_name(program):

@@ -58,8 +58,18 @@ def test_releases_are_taken_in_the_order_given_and_once():
     assert [str(found) for found in parse_releases(" 0.5.6, 0.3.1,0.5.6 ,")] == ["0.5.6", "0.3.1"]
 
 
+def test_a_misspelt_case_and_a_misspelt_topic_are_guessed(command):
+    ended = command("list", "--lmcache", "0.5.6", "--only", "lm.request.encod", "--only", "lm.roundtrp.*")
+    assert ended.code == 2
+    assert "'lm.request.encod' (did you mean lm.request.encode?), 'lm.roundtrp.*' (did you mean lm.roundtrip.*?)" in ended.err
+
+
 def test_all_releases_are_those_of_the_corpus():
     assert parse_releases("all") == sorted(parse_releases("all"))
+
+
+def test_a_release_that_is_written_shorter_is_the_captured_one():
+    assert [str(release) for release in parse_releases("0.5,0.5.0")] == ["0.5.0"]
 
 
 @pytest.mark.parametrize(
@@ -69,7 +79,9 @@ def test_all_releases_are_those_of_the_corpus():
         (" , ", "no release was named"),
         ("banana", "'banana' is not a version of lmcache"),
         ("0.1.0", "older than 0.3.1"),
-        ("99.0", "is not in the corpus .* run 'lmconform capture 99.0'"),
+        ("99.0", r"is not in the corpus \(.* run 'lmconform capture 99.0'"),
+        ("0.5.66", r"lmcache 0.5.66 is not in the corpus, did you mean 0.5.6\? \(captured: "),
+        ("0.4", r"lmcache 0.4 is not in the corpus, did you mean 0.4.[0-9]+\? \("),
     ],
 )
 def test_releases_that_make_no_sense_are_refused(text, message):

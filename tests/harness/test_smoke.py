@@ -342,6 +342,7 @@ def test_the_handshake_remarks_what_will_be_left_out():
     odd = saying(operations=["encode-request", "get"])
     assert odd.ok
     assert "remark: the contract has no operation 'encode-request' (did you mean encode_request?)" in odd.detail
+    assert "remark" not in saying(operations=["hello", "state", "bye", "get"]).detail
     assert "no operation of the contract is declared" in saying(operations=[]).detail
     wrong = saying(releases=["v0.5.6"])
     assert wrong.failed

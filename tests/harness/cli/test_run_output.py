@@ -55,7 +55,7 @@ def test_a_file_where_the_folder_should_be_is_told_before_the_run(command, tmp_p
     ended = command(*QUICK, "--out", "taken")
     assert ended.code == 2
     assert ended.out == ""
-    assert ended.err == "lmconform: cannot write results to taken: File exists; name another folder with --out\n"
+    assert ended.err == "lmconform: cannot write results to taken: it is a file and no folder; name another folder with --out\n"
 
 
 @pytest.mark.parametrize("name", ["results.jsonl", "junit.xml"])

@@ -33,6 +33,12 @@ def test_a_file_in_the_place_of_the_folder_is_refused(tmp_path):
         check_folder(tmp_path / "site")
 
 
+def test_a_folder_that_cannot_be_written_is_told_before_any_work(tmp_path):
+    (tmp_path / "file").write_text("")
+    with pytest.raises(FolderError, match="file/site: cannot be written: Not a directory; name another folder"):
+        check_folder(tmp_path / "file" / "site")
+
+
 def test_a_second_site_replaces_the_first_and_leaves_what_others_put_there(tmp_path):
     write_site(tmp_path, {**FILES, "old/page.html": b"old"})
     (tmp_path / "CNAME").write_text("example.org")
