@@ -36,8 +36,14 @@ class Spent:
     peak_mib: float
 
 
+def compiling(variables: Mapping[str, str] | None = None) -> dict[str, str]:
+    """Variables with which a program keeps the modules that it compiles, as it does for users; None stands for ours."""
+    given = os.environ if variables is None else variables
+    return {name: value for name, value in given.items() if name != "PYTHONDONTWRITEBYTECODE"}
+
+
 def spent(command: Sequence[str], *, ends_with: int = 0, env: Mapping[str, str] | None = None) -> Spent:
-    """Run a program to its end, in the folder of this checkout.
+    """Run a program to its end, in the folder of this checkout; whatever the caller has set, it keeps compiled modules.
 
     Raises:
         RuntimeError: it ends with another status; the message has the end of what it wrote.
@@ -47,7 +53,7 @@ def spent(command: Sequence[str], *, ends_with: int = 0, env: Mapping[str, str] 
         try:
             launched = subprocess.run(
                 [sys.executable, "-S", "-c", _LAUNCHER, str(tell), *command],
-                stdout=subprocess.PIPE, stderr=subprocess.STDOUT, cwd=ROOT, env=env, pass_fds=[tell], check=False,
+                stdout=subprocess.PIPE, stderr=subprocess.STDOUT, cwd=ROOT, env=compiling(env), pass_fds=[tell], check=False,
             )  # fmt: skip
         finally:
             os.close(tell)

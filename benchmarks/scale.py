@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Final
 
 from benchmarks.comparison import Comparison, Contender, Target
+from benchmarks.programs import compiling
 from reports.outputs import RESULTS
 from reports.results import Results, read_results
 
@@ -88,7 +89,7 @@ def _numbers() -> range:
 
 def _run(selection: Sequence[str], folder: str, *words: str) -> Results:
     command = [sys.executable, "-m", "harness.cli.main", "run", *selection, *words, "--out", folder]
-    subprocess.run(command, stdout=subprocess.DEVNULL, check=True)
+    subprocess.run(command, stdout=subprocess.DEVNULL, env=compiling(), check=True)
     return read_results(Path(folder) / RESULTS)
 
 

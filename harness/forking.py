@@ -1,8 +1,9 @@
 """The program of a nursery: it collects the cases once, and then forks a worker from itself whenever it is asked for one.
 
-Started by :mod:`harness.nursery` with a socket. ``{"start": NUMBER, "mark": MARK}`` comes with the descriptors of a worker, and
-``{"reap": NUMBER}`` once nobody asks about it any more; ``{"born": NUMBER, "pid": PID}`` goes from the worker, once it leads a
-session, and ``{"ended": NUMBER, "status": STATUS}`` from its parent.
+Started by :mod:`harness.nursery` with a socket. ``{"arguments": LENGTH}`` comes first, and as many bytes of JSON: what pytest is
+called with. ``{"start": NUMBER, "mark": MARK}`` comes with the descriptors of a worker, and ``{"reap": NUMBER}`` once nobody
+asks about it any more; ``{"born": NUMBER, "pid": PID}`` goes from the worker, once it leads a session, and
+``{"ended": NUMBER, "status": STATUS}`` from its parent.
 
 No thread of Python runs when it forks, so that no worker inherits a lock that nobody will release; those of the library behind
 numpy end before each fork by themselves. What was collected is set apart from the
@@ -13,6 +14,7 @@ from __future__ import annotations
 
 import contextlib
 import gc
+import json
 import os
 import selectors
 import signal
@@ -40,13 +42,24 @@ class ThreadsError(Exception):
 
 
 def main(words: Sequence[str]) -> NoReturn:
-    """The program: a socket, then arguments of pytest; a worker comes to the end as well, when its work is done.
+    """The program: a socket, which says what to collect; a worker comes to the end as well, when its work is done.
 
     Nothing is taken apart: each worker would copy most of the memory that it shares with the others, to give it back.
     """
     channel = socket.socket(fileno=int(words[0]))
     channel.set_inheritable(False)
-    leave(bare_pytest(words[1:], Forking(channel)))
+    arguments = _told(channel)
+    leave(bare_pytest(arguments, Forking(channel)) if arguments is not None else 0)
+
+
+def _told(channel: socket.socket) -> Sequence[str] | None:
+    """The arguments of pytest; None where the run ended before it had any."""
+    data = channel.recv(SIZE, socket.MSG_WAITALL)
+    if len(data) < SIZE:
+        return None
+    length = unpacked(data)["arguments"]
+    told = channel.recv(length, socket.MSG_WAITALL)
+    return json.loads(told) if len(told) == length else None
 
 
 class Forking:

@@ -3,6 +3,8 @@
 The nursery (:mod:`harness.forking`) is started once for a run and holds nothing that lives: no thread, no client, no server. It
 is asked through a socket for one worker after the other, each in a session of its own, and tells how each of them ended. It is
 their parent, so it reaps them, and only once this process has let go of them: until then their ids mean nobody else.
+
+It may be started before it is known what it is to collect (:func:`begin_early`): importing takes it as long as it takes us.
 """
 
 from __future__ import annotations
@@ -27,6 +29,8 @@ SIZE: Final = 160
 """Bytes of every message, a JSON object filled up with spaces: descriptors that travel with one never get to the next."""
 DESCRIPTORS: Final = 4
 """What a worker is given: where numbers come from, where records go, what a client inside is asked, its standard error."""
+GRACE: Final = 0.3
+"""Seconds that a worker has to end once it was interrupted or the run is gone: records are with the run already."""
 _WORDS: Final = 1500
 _MOMENT: Final = 0.02
 """Seconds between two looks at a process whose parent is gone."""
@@ -46,31 +50,53 @@ def unpacked(data: bytes) -> dict[str, Any]:
     return found
 
 
+class _Program:
+    """The process of a nursery, which imports what it needs and waits to be told what to collect; it ends with our end."""
+
+    def __init__(self, grace: float) -> None:
+        self.words = tempfile.TemporaryFile()  # noqa: SIM115  # closed with the nursery
+        self.socket, theirs = socket.socketpair()
+        with theirs:
+            self.process, self.leash = leash.start(
+                program("harness.forking", [str(theirs.fileno())]),
+                None,
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.DEVNULL,
+                stderr=self.words,
+                pass_fds=(theirs.fileno(),),
+                grace=grace,
+            )
+
+
+_early: Final[list[_Program]] = []
+"""The process that was started for the first nursery of this program, until that takes it."""
+
+
+def begin_early() -> None:
+    """Start the process of the first nursery now; where it cannot be started, that is told when a nursery is wanted."""
+    with contextlib.suppress(OSError):
+        _early.append(_Program(GRACE))
+
+
 class Nursery:
     """The process that has collected the cases, seen from the run; ``arguments`` are those of pytest.
 
     A worker that is left when the run has gone has ``grace`` seconds to end.
     """
 
-    def __init__(self, arguments: Sequence[str], *, grace: float) -> None:
+    def __init__(self, arguments: Sequence[str], *, grace: float = GRACE) -> None:
         self._grace = grace
         self._children: dict[int, Child] = {}
         self._made = 0
         self._gone = False
-        self._words = tempfile.TemporaryFile()  # noqa: SIM115  # closed with the nursery
-        self._socket, theirs = socket.socketpair()
+        begun = _early.pop() if _early and grace == GRACE else _Program(grace)
+        self._words, self._socket = begun.words, begun.socket
+        self._process, self._leash = begun.process, begun.leash
         self._poll = select.poll()
         self._poll.register(self._socket, select.POLLIN)
-        with theirs:
-            self._process, self._leash = leash.start(
-                program("harness.forking", [str(theirs.fileno()), *arguments]),
-                None,
-                stdin=subprocess.DEVNULL,
-                stdout=subprocess.DEVNULL,
-                stderr=self._words,
-                pass_fds=(theirs.fileno(),),
-                grace=grace,
-            )
+        told = json.dumps(list(arguments)).encode()
+        with contextlib.suppress(*_GONE):
+            self._socket.sendall(packed(arguments=len(told)) + told)
 
     def start(self, descriptors: Sequence[int]) -> Child:
         """A worker with descriptors of its own, which is there as soon as the cases are collected."""

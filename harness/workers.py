@@ -28,7 +28,7 @@ from harness.collectors import collectors
 from harness.executions import cell_of
 from harness.machine import processors
 from harness.matrix import Matrix
-from harness.nursery import Nursery, read_words
+from harness.nursery import GRACE, Nursery, read_words
 from harness.patience import START, Patience
 from harness.plugin import matrix_of
 from harness.shares import Share, shares, worth_starting
@@ -44,8 +44,6 @@ A client that hangs does not keep a worker from answering, unless it runs inside
 """
 _END: Final = 30.0
 """Seconds that workers have to stop their clients and servers at the end."""
-_END_AT_ONCE: Final = 0.3
-"""The same for a run that was interrupted: records are with us already, and what a killed worker leaves its keeper ends."""
 _MOMENT: Final = 1.0
 _AFTER_KILL: Final = 10.0
 """Seconds in which a process that was killed is gone, unless the system itself holds it."""
@@ -117,7 +115,7 @@ class Workers:
 
     def _another(self) -> _Worker:
         if self._nursery is None:
-            self._nursery = Nursery(self._arguments, grace=_END_AT_ONCE)
+            self._nursery = Nursery(self._arguments)
         return _Worker(self._nursery)
 
 
@@ -133,7 +131,7 @@ def _end(workers: Collection[_Worker], *, at_once: bool) -> None:
     """Wait until workers have ended, by themselves or in the middle of what they do."""
     for worker in workers:
         worker.interrupt() if at_once else worker.end()
-    until = time.monotonic() + (_END_AT_ONCE if at_once else _END)
+    until = time.monotonic() + (GRACE if at_once else _END)
     for worker in workers:
         worker.close(until)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
+from typing import Final
 
 from harness import interruption
 from harness.version import TOOL_VERSION
@@ -17,8 +18,21 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """
     with interruption.at_once():
         if arguments is None:
+            _prepare(sys.argv[1:])
             interruption.leave(_run(sys.argv[1:]))
         return _run(list(arguments))
+
+
+_NO_WORKERS: Final = ("-h", "--help", "-j", "--jobs", "--only")
+"""What options of a run begin with that leave it open whether it will have workers."""
+
+
+def _prepare(words: list[str]) -> None:
+    """Let the process that workers are forked from import what it needs while this one does."""
+    if words[:1] == ["run"] and not any(word.startswith(_NO_WORKERS) for word in words):
+        from harness.nursery import begin_early
+
+        begin_early()
 
 
 def _run(words: list[str]) -> int:

@@ -101,6 +101,11 @@ def test_a_program_that_fails_is_no_figure():
         programs.spent([sys.executable, "-c", "print('said'); raise SystemExit(3)"])
 
 
+def test_a_measured_program_keeps_what_it_compiles_whatever_the_caller_has_set(monkeypatch):
+    monkeypatch.setenv("PYTHONDONTWRITEBYTECODE", "1")
+    programs.spent([sys.executable, "-c", "import sys; raise SystemExit(sys.dont_write_bytecode)"])
+
+
 def test_the_memory_of_a_program_is_its_own():
     small = programs.spent([sys.executable, "-c", ""])
     large = programs.spent([sys.executable, "-c", "held = bytearray(64 << 20)"])

@@ -35,7 +35,7 @@ def test_one_that_is_there_ends_alone(child, killed):
 
 @pytest.fixture
 def nursery():
-    made = Nursery(["--client", "reference", "--protocol", "lm", "--lmcache", "0.5.6", "--only", "keys.parse.*"], grace=0.1)
+    made = Nursery(["--lmcache", "0.5.6", "--protocol", "lm", "--only", "keys.parse.*"], grace=0.1)
     yield made
     made.close()
 
