@@ -120,6 +120,7 @@ class Nursery:
         """Take a message; False where none comes in time, or none any more.
 
         A message is looked at, taken, and only then removed, so that an interrupt in between loses none; one may be taken twice.
+        What takes a message must not listen again.
         """
         if self._gone or not self._poll.poll(1000 * max(0.0, seconds)):
             return False
@@ -157,6 +158,7 @@ class Nursery:
         with contextlib.suppress(subprocess.TimeoutExpired):
             self._process.wait(_END)
         self._leash.let_go()
+        self._gone = True
         self._socket.close()
         self._words.close()
 
@@ -205,7 +207,7 @@ class Child:
         self.leash.hold(pid, grace=grace)
         self._pid = pid
         if self._interrupted:
-            self.interrupt()
+            self._stop()
 
     def ended(self, status: int) -> None:
         """It is not there any more, as its parent saw."""
@@ -218,7 +220,11 @@ class Child:
             pass
         if self._pid is None:
             self._nursery.interrupt()
-        elif self._status is None:
+        else:
+            self._stop()
+
+    def _stop(self) -> None:
+        if self._pid is not None and self._status is None:
             with contextlib.suppress(ProcessLookupError):
                 os.kill(self._pid, signal.SIGINT)
 

@@ -60,6 +60,15 @@ def test_what_is_interrupted_while_it_takes_a_message_finds_it_again(nursery, de
     worker.let_go()
 
 
+def test_one_that_was_interrupted_before_it_was_there_loses_no_message_of_its_nursery(nursery, descriptors):
+    workers = [nursery.start(descriptors) for _ in range(2)]
+    for worker in workers:
+        worker._interrupted = True
+    for worker in workers:
+        assert worker.wait(60.0) == 2  # pytest's status for an interrupt
+        worker.let_go()
+
+
 def interrupted(_):
     raise KeyboardInterrupt
 
