@@ -121,7 +121,10 @@ def _loaded(release: Release, root: Path | None, every_line: bool, protocol: Pro
     directory = _home((root or corpus_root()) / str(release), protocol)
     path = directory / MANIFEST_NAME
     if not path.is_file():
-        known = ", ".join(str(known) for known in captured_releases(root, protocol=protocol)) or "none"
+        captured = captured_releases(root, protocol=protocol)
+        if release in captured:  # under another spelling: 0.5 is 0.5.0, as for pip
+            return load_corpus(captured[captured.index(release)], root, every_line=every_line, protocol=protocol)
+        known = ", ".join(map(str, captured)) or "none"
         what, asks = ("", "") if protocol == "lm" else ("the multiprocess protocol of ", " --protocol mp")
         raise CorpusError(
             f"{what}lmcache {release} is not in the corpus (captured: {known}); run 'lmconform capture {release}{asks}'"

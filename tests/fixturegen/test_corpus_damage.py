@@ -205,6 +205,11 @@ def test_a_release_that_is_not_captured_is_told_from_those_that_are(small_corpus
     assert "lmcache 0.4.1 is not in the corpus (captured: 0.5.6); run 'lmconform capture 0.4.1'" in refusal(load, "0.4.1")
 
 
+def test_a_release_that_is_spelt_shorter_than_its_folder_is_that_release():
+    assert load_corpus(Release.parse("0.5")).release == Release.parse("0.5.0")
+    assert load_corpus(Release.parse("0.5"), protocol="mp").manifest.release == "0.5.0"
+
+
 def test_a_renamed_release_folder_is_found(small_corpus, load):
     small_corpus.rename(small_corpus.with_name("0.5.5"))
     path = small_corpus.with_name("0.5.5") / "manifest.json"

@@ -138,6 +138,13 @@ def test_a_release_whose_multiprocess_protocol_is_not_captured_says_so(capsys, s
     assert "lmconform capture 0.4.7 --protocol mp" in out
 
 
+def test_a_release_may_be_spelt_shorter(capsys):
+    assert main(["drift", "0.5", "0.5.0"]) == 0
+    assert main(["drift", "0.5", "0.5.1"]) == main(["drift", "0.5.0", "0.5.1"])
+    shorter, longer = capsys.readouterr().out.split("lmcache 0.5.0 -> 0.5.1")[1:]
+    assert shorter.strip() == longer.strip()
+
+
 @pytest.mark.parametrize(
     ("words", "message"),
     [
