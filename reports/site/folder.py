@@ -19,7 +19,7 @@ class FolderError(Exception):
 
 
 def check_folder(folder: Path) -> None:
-    """Look at a folder before any work is done; it is made, so that what cannot be written to is told at once.
+    """Look at a folder before any work is done; nothing is left behind, since what is to be written may yet be refused.
 
     Raises:
         FolderError: it is no folder, holds something that is no site of ours, or cannot be written to.
@@ -34,8 +34,8 @@ def check_folder(folder: Path) -> None:
     except OSError as error:
         raise FolderError(f"{folder}: cannot be read: {error.strerror}") from None
     try:
-        folder.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryFile(dir=folder):
+        there = next(place for place in (folder, *folder.absolute().parents) if place.exists())
+        with tempfile.TemporaryDirectory(dir=there):
             pass
     except OSError as error:
         raise FolderError(f"{folder}: cannot be written: {error.strerror}; name another folder") from None
@@ -52,6 +52,7 @@ def write_site(folder: Path, files: Mapping[str, bytes]) -> None:
     check_folder(folder)
     old = _ours(folder) or []
     try:
+        folder.mkdir(parents=True, exist_ok=True)
         _mark(folder, sorted({*old, *files}), complete=False)
         (folder / FIRST_PAGE).unlink(missing_ok=True)
         for name in sorted(set(old) - set(files)):

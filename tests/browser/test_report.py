@@ -106,7 +106,7 @@ def test_a_case_opens_by_a_link_and_from_the_list_and_escape_closes_it(visit, sm
     assert "GET lmconform/d84c2407" in dialog.inner_text()
     page.keyboard.press("Escape")
     dialog.wait_for(state="hidden")
-    assert page.evaluate("location.hash") == f"#topic={last.topic}"
+    page.wait_for_function("wanted => location.hash == wanted", arg=f"#topic={last.topic}")  # told after the dialog is hidden
     page.click("text=Clear")
     page.click(".name >> nth=1")
     page.click(".runs a >> nth=0")
