@@ -5,9 +5,9 @@ called with. ``{"start": NUMBER, "mark": MARK}`` comes with the descriptors of a
 asks about it any more; ``{"born": NUMBER, "pid": PID}`` goes from the worker, once it leads a session, and
 ``{"ended": NUMBER, "status": STATUS}`` from its parent.
 
-No thread of Python runs when it forks, so that no worker inherits a lock that nobody will release; those of the library behind
-numpy end before each fork by themselves. What was collected is set apart from the
-garbage collector, which would otherwise write to each object, and with that copy the memory that all workers share.
+No thread of Python runs when it forks, so that no worker inherits a lock that nobody will release. Threads of native code are not
+looked at; those of OpenBLAS, which the wheels of numpy bring, end by themselves before a fork. What was collected is set apart
+from the garbage collector, which would otherwise write to each object, and with that copy the memory that all workers share.
 """
 
 from __future__ import annotations

@@ -151,6 +151,8 @@ class _Worker:
         """It was killed because none came."""
         self.overdue = False
         """It was killed because its beginning or one case of it took too long."""
+        self.killed: float | None = None
+        """When it was killed, for either of both."""
         self._doing = tempfile.TemporaryFile()  # noqa: SIM115  # closed with the worker
         self._unread = b""
         self._last_words = tempfile.TemporaryFile()  # noqa: SIM115  # closed with the worker
@@ -182,6 +184,7 @@ class _Worker:
     def kill(self, *, overdue: bool = False) -> None:
         """End it and what runs in its session, because it gives no sign of life, or is overdue."""
         self.stuck, self.overdue = not overdue, overdue
+        self.killed = time.monotonic()
         self._process.kill()
 
     def over(self) -> bool:
@@ -283,8 +286,12 @@ class _Distribution:
         """Ask the workers that were quiet for long whether they are alive, kill those that do not answer; seconds until then."""
         now = time.monotonic()
         for worker in list(self._workers.values()):
-            if worker.asked is not None and worker.over():
+            suspect = worker.asked is not None or worker.killed is not None
+            given_up = worker.killed is not None and now - worker.killed >= _AFTER_KILL
+            if given_up or (suspect and worker.over()):
                 self._died(worker)
+            elif worker.killed is not None:
+                continue
             elif worker.asked is not None and now - worker.asked >= QUIET:
                 worker.kill()
             elif (worker.share and now - worker.began >= LONGEST) or (not worker.ready and now - worker.began >= BEGINNING):

@@ -88,7 +88,9 @@ _BAD_INPUT: Final[_Classes] = (
 _FAILED_AT_START: Final[_Classes] = (("harness.client", "ClientFailure"),)
 _NOT_STARTED: Final[_Classes] = (("harness.client", "ClientUnavailable"),)
 _OF_CLIENTS: Final = (["run"], ["bench"])
-_SMOKE: Final = "\n  what to do: 'lmconform smoke' with the same --client shows the lines, and what each should have been"
+_SMOKE: Final = (
+    "\n  what to do: 'lmconform smoke' with the same --client tries each operation, and says what the answer should have been"
+)
 _BAD_ENVIRONMENT: Final[_Classes] = (
     ("harness.failure", "TargetUnavailable"),
     ("fixturegen.errors", "EnvironmentUnavailable"),

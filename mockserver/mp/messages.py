@@ -82,7 +82,7 @@ class MessageThread:
         self._out: queue.SimpleQueue[tuple[float, RunningExchange, bytes, list[bytes], bool]] = queue.SimpleQueue()
         self._unsent = 0
         self._room = threading.Condition()
-        """For what waits in ``_out``."""
+        """For what waits in ``_out``; what a fault holds back for later is not counted."""
         self._late: list[tuple[float, int, RunningExchange, bytes, list[bytes], bool]] = []
         self._holding = threading.Lock()
         self._held: list[tuple[RunningExchange, bytes, list[bytes]]] = []

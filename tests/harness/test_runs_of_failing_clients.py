@@ -204,7 +204,7 @@ def test_a_python_client_that_dies_while_it_is_made_is_told_and_ends_nothing(pro
     assert ended.code == 2
     assert ended.err == (
         "lmconform: hello: the process ended with exit status 9\n"
-        "  what to do: 'lmconform smoke' with the same --client shows the lines, and what each should have been\n"
+        "  what to do: 'lmconform smoke' with the same --client tries each operation, and says what the answer should have been\n"
     )
 
 

@@ -222,6 +222,25 @@ def test_a_worker_whose_pipe_something_else_holds_open_is_seen_to_have_ended(jud
     assert (run.code, run.results.incomplete) == (1, None)
 
 
+def test_a_case_that_takes_too_long_is_given_up_also_where_something_holds_the_pipe_open(judged, tmp_path, monkeypatch):
+    monkeypatch.setenv("GO_ON", str(tmp_path / "never"))
+    monkeypatch.setattr(workers, "QUIET", 2.0)
+    monkeypatch.setattr(workers, "LONGEST", 0.5)
+    take, copies = workers._Distribution._take, {}
+
+    def take_and_hold(self, worker, line):
+        take(self, worker, line)
+        if worker.share and worker not in copies:
+            copies[worker] = os.open(f"/proc/{worker._process.pid}/fd/{writing_end(worker)}", os.O_WRONLY)
+
+    monkeypatch.setattr(workers._Distribution, "_take", take_and_hold)
+    run = judged("python:broken_clients:SlowOnFirstRequest", "lm.request.encode[*", "lm.reply*", jobs=2, deadline=60.0)
+    for copy in copies.values():
+        os.close(copy)
+    assert "encode_request: the case was not over after 0.5 s" in {case.why for case in run.with_verdict("hang")}
+    assert (run.code, run.results.incomplete) == (1, None)
+
+
 def writing_end(worker):
     """The descriptor of a worker's records, in the worker."""
     mine = os.fstat(worker.records)
