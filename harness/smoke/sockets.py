@@ -23,6 +23,8 @@ TIMEOUT: Final = 0.5
 """Seconds that a wait on the connection to a silent server may take."""
 SLACK: Final = 5.0
 """Seconds that the answer may come later than that: machines are slow at times."""
+_ACCEPTED_WITHIN: Final = 1.0
+"""Seconds in which the mock has taken a connection that a client made."""
 _CONNECTION: Final = "smoke"
 _SILENT: Final = "silent"
 """A name of its own, since a round trip that failed leaves its connection open."""
@@ -195,6 +197,8 @@ def _arguments(name: str, asker: Asker, op: str) -> dict[str, Any]:
 def _seen(server: Server) -> str:
     journal = server.journal
     begin = f"the mock server at {server.host}:{server.port} saw"
+    with suppress(TimeoutError):  # a client can be through with a connection that is not yet accepted
+        journal.wait_for(lambda known: known.connection_count, _ACCEPTED_WITHIN)
     if not journal.connection_count:
         return f"{begin} no connection"
     last = journal.last_exchange()

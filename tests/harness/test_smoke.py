@@ -4,6 +4,7 @@ import struct
 import sys
 import threading
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -11,7 +12,8 @@ from harness.client import ClientError, ClientUnavailable, MissError, Unsupporte
 from harness.clients.inprocess import InProcessSession
 from harness.clients.stdio import StdioSession
 from harness.reference.lm import ReferenceClient
-from harness.smoke import LATER_PROTOCOL, MADE_UP_OPERATION, State, smoke
+from harness.smoke import LATER_PROTOCOL, MADE_UP_OPERATION, State, smoke, sockets
+from mockserver.journal import Journal
 
 ROOT = Path(__file__).parents[2]
 BROKEN = Path(__file__).parent / "clients" / "broken"
@@ -240,6 +242,15 @@ def test_a_round_trip_that_fails_says_what_the_mock_saw(methods, fragments):
     assert check.failed
     for fragment in [*fragments, "line sent:     ", "what to do:    ", "the mock server at 127.0.0.1:"]:
         assert fragment in check.detail
+
+
+def test_a_connection_that_the_mock_takes_late_is_seen():
+    journal = Journal()
+    taking = threading.Timer(0.05, journal.open_connection, ["127.0.0.1:1"])
+    taking.start()
+    seen = sockets._seen(SimpleNamespace(journal=journal, host="127.0.0.1", port=1))
+    taking.join()
+    assert seen == "the mock server at 127.0.0.1:1 saw a connection and no whole request"
 
 
 def test_a_value_that_comes_back_otherwise_is_shown_beside_the_stored_one():
