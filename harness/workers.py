@@ -147,12 +147,10 @@ class _Worker:
         """When it began with the first case of its share, or was started; and when it gave the last sign of life."""
         self.asked: float | None = None
         """When it was asked for one, if none came since."""
-        self.stuck = False
-        """It was killed because none came."""
-        self.overdue = False
-        """It was killed because its beginning or one case of it took too long."""
         self.killed: float | None = None
-        """When it was killed, for either of both."""
+        """When it was killed, because none came or because it was overdue."""
+        self.overdue = False
+        """Its beginning or one case of it took too long."""
         self._doing = tempfile.TemporaryFile()  # noqa: SIM115  # closed with the worker
         self._unread = b""
         self._last_words = tempfile.TemporaryFile()  # noqa: SIM115  # closed with the worker
@@ -183,7 +181,7 @@ class _Worker:
 
     def kill(self, *, overdue: bool = False) -> None:
         """End it and what runs in its session, because it gives no sign of life, or is overdue."""
-        self.stuck, self.overdue = not overdue, overdue
+        self.overdue = overdue
         self.killed = time.monotonic()
         self._process.kill()
 
@@ -361,14 +359,14 @@ class _Distribution:
         if self._inside:
             prefix = f"{doing}: " if doing else ""
             failure: ClientFailure
-            if worker.stuck:
+            if worker.overdue:
+                failure = ClientHang(f"{prefix}the case was not over after {LONGEST:g} s")
+            elif worker.killed is not None:
                 text = f"{prefix}the client does not let go of the interpreter that it runs in, so that no deadline holds"
                 failure = ClientHang(text)
-            elif worker.overdue:
-                failure = ClientHang(f"{prefix}the case was not over after {LONGEST:g} s")
             else:
                 failure = ClientCrash(f"{prefix}the client ended the process that it runs in: {how}", stderr=words)
-            waited = seconds if worker.stuck or worker.overdue else 0.0
+            waited = seconds if worker.killed is not None else 0.0
             self._budget.failed(START if doing == STARTING else doing, failure, waited)
             error = failure
         else:

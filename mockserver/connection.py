@@ -207,12 +207,10 @@ class Connection:
         """
         with PeerWatch(self.socket) as peer:
             held = peer.is_held()
-            while held:
-                self._wait_for(0, _LOOK_AGAIN_MS)
-                held = peer.is_held()
-                if held is None:
-                    held = False  # it could be seen before
-            if held is False:
+            if held is not None:  # it can be seen, until it is gone
+                while held:
+                    self._wait_for(0, _LOOK_AGAIN_MS)
+                    held = peer.is_held()
                 raise ConnectionEndedError(Ending("peer closed"))
         self.socket.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
         for name, seconds in _PROBES:

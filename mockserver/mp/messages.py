@@ -173,10 +173,7 @@ class MessageThread:
                 try:
                     self._receive()
                 except MessageThreadDies as why:
-                    self._dead = True
-                    with self._room:
-                        self._room.notify_all()
-                    self._journal.died(str(why))
+                    self._die(str(why))
             if self._wake in ready:
                 with contextlib.suppress(BlockingIOError):
                     os.read(self._wake, 4096)
@@ -383,9 +380,13 @@ class MessageThread:
 
     def _end(self, how: bytes) -> None:
         if how == b"die":
-            self._dead = True
-            with self._room:
-                self._room.notify_all()
-            self._journal.died("a fault")
+            self._die("a fault")
         else:
             self._restart()
+
+    def _die(self, why: str) -> None:
+        """Serve nobody any more, and let no worker wait for that."""
+        self._dead = True
+        with self._room:
+            self._room.notify_all()
+        self._journal.died(why)
